@@ -1,0 +1,20 @@
+# The kernels: one file per instruction set, each compiled with its own flags, none of them with link-time optimisation.
+add_library(tonari_kernels STATIC cpp/kernels/choose.cpp cpp/kernels/isa_generic.cpp)
+target_link_libraries(tonari_kernels PUBLIC tonari_base)
+set(isa_files cpp/kernels/isa_generic.cpp)
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  target_sources(tonari_kernels PRIVATE cpp/kernels/isa_v2.cpp cpp/kernels/isa_v3.cpp cpp/kernels/isa_v4.cpp)
+  target_compile_definitions(tonari_kernels PRIVATE TONARI_X86=1)
+  list(APPEND isa_files cpp/kernels/isa_v2.cpp cpp/kernels/isa_v3.cpp cpp/kernels/isa_v4.cpp)
+  if(MSVC)
+    set_source_files_properties(cpp/kernels/isa_v3.cpp PROPERTIES COMPILE_OPTIONS "/arch:AVX2")
+    set_source_files_properties(cpp/kernels/isa_v4.cpp PROPERTIES COMPILE_OPTIONS "/arch:AVX512")
+  else()
+    set_source_files_properties(cpp/kernels/isa_v2.cpp PROPERTIES COMPILE_OPTIONS "-march=x86-64-v2")
+    set_source_files_properties(cpp/kernels/isa_v3.cpp PROPERTIES COMPILE_OPTIONS "-march=x86-64-v3")
+    # GCC 12 warns about its own AVX-512 header.
+    set_source_files_properties(cpp/kernels/isa_v4.cpp PROPERTIES COMPILE_OPTIONS "-march=x86-64-v4;-Wno-maybe-uninitialized;-Wno-uninitialized")
+  endif()
+endif()
+set_target_properties(tonari_kernels PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ExactIndex: rows prepared for exhaustive search. Plain metrics borrow the caller's array and keep it alive; cosine owns
+// unit vectors. exact_build makes it, exact_search and exact_within ask it.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "bind/arrays.hpp"
+#include "index/exact.hpp"
+
+using namespace nanobind::literals;
+
+namespace tonari {
+namespace {
+
+using Rows = std::variant<In2<float>, In2<double>>;
+using Groups = std::optional<In1<int32_t>>;
+
+struct ExactIndex {
+  Rows source;                 // keeps the borrowed rows alive
+  int64_t row_count = 0;
+  int64_t dim = 0;
+  bool cosine = false;
+  AlignedVector<double> unit;  // cosine only
+  std::variant<std::monostate, ExactRows<float>, ExactRows<double>> rows;
+};
+
+RunParams run_params(int threads) {
+  require(threads >= 1, "threads must be at least 1");
+  return {threads, python_interrupt};
+}
+
+std::unique_ptr<ExactIndex> build(Rows rows, const std::string& metric, double p, int threads) {
+  auto index = std::make_unique<ExactIndex>();
+  const ExactParams params{metric_named(metric), p};
+  const RunParams run = run_params(threads);
+  index->cosine = params.metric == Metric::kCosine;
+  index->source = std::move(rows);
+  std::visit(
+      [&]<class T>(const In2<T>& array) {
+        const MatrixView<const T> source = view(array);
+        index->row_count = source.rows;
+        index->dim = source.cols;
+        without_gil([&] {
+          if (index->cosine) {
+            index->unit = unit_rows(source, false);
+            index->rows.template emplace<ExactRows<double>>(
+                MatrixView<const double>{index->unit.data(), source.rows, source.cols + 2}, params, run);
+          } else {
+            index->rows.template emplace<ExactRows<T>>(source, params, run);
+          }
+        });
+      },
+      index->source);
+  return index;
+}
+
+// Calls ask(rows, queries) with both sides in the type that decides.
+template <class T, class Ask>
+void ask_rows(const ExactIndex& index, MatrixView<const T> queries, const Ask& ask) {
+  require(queries.cols == index.dim, "queries and rows must have the same number of columns");
+  if (index.cosine) {
+    const AlignedVector<double> unit = unit_rows(queries, true);
+    ask(std::get<ExactRows<double>>(index.rows),
+        MatrixView<const double>{unit.data(), queries.rows, queries.cols + 2});
+    return;
+  }
+  const auto* rows = std::get_if<ExactRows<T>>(&index.rows);
+  require(rows != nullptr, "queries must have the type of the rows (float32 or float64)");
+  ask(*rows, queries);
+}
+
+struct GroupViews {
+  Span<const int32_t> rows, queries;
+};
+
+GroupViews group_views(const ExactIndex& index, int64_t queries, const Groups& row_groups, const Groups& query_groups) {
+  require(row_groups.has_value() == query_groups.has_value(), "give groups of rows and of queries, or neither");
+  if (!row_groups) return {};
+  require(static_cast<int64_t>(row_groups->shape(0)) == index.row_count, "row_groups must have one number per row");
+  require(static_cast<int64_t>(query_groups->shape(0)) == queries, "query_groups must have one number per query");
+  return {view(*row_groups), view(*query_groups)};
+}
+
+void search(const ExactIndex& index, const Rows& queries, const Out2<double>& distances,
+            const Out2<int64_t>& neighbours, const Groups& row_groups, const Groups& query_groups, int threads) {
+  std::visit(
+      [&]<class T>(const In2<T>& array) {
+        const MatrixView<const T> asked = view(array);
+        const MatrixView<double> out = view(distances);
+        const MatrixView<int64_t> rows = view(neighbours);
+        require(out.rows == asked.rows && rows.rows == asked.rows, "outputs must have one row per query");
+        require(out.cols == rows.cols, "distances and neighbours must have the same shape");
+        require(out.cols >= 1 && out.cols <= index.row_count, "k must lie between 1 and the number of rows");
+        const GroupViews groups = group_views(index, asked.rows, row_groups, query_groups);
+        const RunParams run = run_params(threads);
+        without_gil([&] {
+          ask_rows(index, asked, [&](const auto& exact, const auto& view_of_queries) {
+            exact.search(view_of_queries, groups.rows, groups.queries, run, out, rows);
+          });
+        });
+      },
+      queries);
+}
+
+nb::tuple within(const ExactIndex& index, const Rows& queries, double radius, const Groups& row_groups,
+                 const Groups& query_groups, int threads) {
+  std::vector<std::vector<double>> distances;
+  std::vector<std::vector<int64_t>> neighbours;
+  std::visit(
+      [&]<class T>(const In2<T>& array) {
+        const MatrixView<const T> asked = view(array);
+        const GroupViews groups = group_views(index, asked.rows, row_groups, query_groups);
+        const RunParams run = run_params(threads);
+        without_gil([&] {
+          ask_rows(index, asked, [&](const auto& exact, const auto& view_of_queries) {
+            exact.within(view_of_queries, radius, groups.rows, groups.queries, run, distances, neighbours);
+          });
+        });
+      },
+      queries);
+  std::vector<int64_t> indptr(1, 0);
+  std::vector<double> all_distances;
+  std::vector<int64_t> all_rows;
+  for (size_t q = 0; q < neighbours.size(); ++q) {
+    all_distances.insert(all_distances.end(), distances[q].begin(), distances[q].end());
+    all_rows.insert(all_rows.end(), neighbours[q].begin(), neighbours[q].end());
+    indptr.push_back(static_cast<int64_t>(all_rows.size()));
+  }
+  return nb::make_tuple(give(std::move(indptr)), give(std::move(all_rows)), give(std::move(all_distances)));
+}
+
+}  // namespace
+}  // namespace tonari
+
+void bind_exact(nanobind::module_& m) {
+  using namespace tonari;
+  nb::class_<ExactIndex>(m, "ExactIndex", "Rows prepared for exhaustive search; immutable.")
+      .def_prop_ro("rows", [](const ExactIndex& index) { return index.row_count; })
+      .def_prop_ro("dim", [](const ExactIndex& index) { return index.dim; });
+  m.def("exact_build", &build, "rows"_a.noconvert(), "metric"_a, "p"_a, "threads"_a,
+        "Prepare rows (float32 or float64, C order, finite); they are borrowed and must not change.");
+  m.def("exact_search", &search, "index"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
+        "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(),
+        "threads"_a, "Fill distances and neighbours (queries x k); rows of a query's own group are left out.");
+  m.def("exact_within", &within, "index"_a, "queries"_a.noconvert(), "radius"_a, "row_groups"_a.noconvert().none(),
+        "query_groups"_a.noconvert().none(), "threads"_a,
+        "Rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).");
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "index/decide.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "kernels/table.hpp"
+
+namespace tonari {
+namespace {
+
+constexpr int64_t kLanes = 16;  // as in cpp/kernels/decide.inl
+// Below this a float64 sum of squares may have lost terms to underflow.
+constexpr double kTinySquare = 0x1p-900;
+
+constexpr double kMostPower = 32;  // whole and half powers up to here are multiplied out: pow() costs 20 times as much
+
+// base^power for a whole power >= 0, by squaring.
+double whole_power(double base, int power) {
+  double result = 1;
+  for (; power > 0; power >>= 1, base *= base)
+    if (power & 1) result *= base;
+  return result;
+}
+
+// Joins lanes as the kernels do.
+template <class Join>
+double join_lanes(double* lane, Join join) {
+  for (int64_t half = kLanes / 2; half >= 1; half /= 2)
+    for (int64_t i = 0; i < half; ++i) lane[i] = join(lane[i], lane[i + half]);
+  return lane[0];
+}
+
+template <class T>
+double largest_difference(const T* row, const T* query, int64_t dim, double scale) {
+  double largest = 0;
+  for (int64_t j = 0; j < dim; ++j)
+    largest = std::max(largest, std::fabs(static_cast<double>(row[j]) * scale - static_cast<double>(query[j]) * scale));
+  return largest;
+}
+
+// |difference / largest|^p summed in the engine's order of lanes; every term is at most 1.
+template <class T, class Term>
+double sum_of_terms(const T* row, const T* query, int64_t dim, double scale, Term term) {
+  double lane[kLanes] = {};
+  for (int64_t j = 0; j < dim; ++j)
+    lane[j % kLanes] += term(std::fabs(static_cast<double>(row[j]) * scale - static_cast<double>(query[j]) * scale));
+  return join_lanes(lane, [](double a, double b) { return a + b; });
+}
+
+}  // namespace
+
+Metric metric_named(std::string_view name) {
+  if (name == "euclidean") return Metric::kEuclidean;
+  if (name == "manhattan") return Metric::kManhattan;
+  if (name == "chebyshev") return Metric::kChebyshev;
+  if (name == "minkowski") return Metric::kMinkowski;
+  if (name == "cosine") return Metric::kCosine;
+  throw std::invalid_argument("unknown metric '" + std::string(name) + "'");
+}
+
+template <class T>
+Decider<T>::Decider(Metric metric, double p, int64_t dim, double scale)
+    : metric_(metric), p_(p), dim_(dim), scale_(scale) {}
+
+template <class T>
+void Decider<T>::decide(const T* rows, const T* query, const int32_t* which, int64_t count, double* reduced) const {
+  if (metric_ == Metric::kMinkowski || scale_ != 1.0) {
+    for (int64_t i = 0; i < count; ++i) {
+      const T* row = rows + static_cast<int64_t>(which[i]) * dim_;
+      reduced[i] = metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_scaled(row, query);
+    }
+    return;
+  }
+  const int how = metric_ == Metric::kManhattan   ? kAbsolute
+                  : metric_ == Metric::kChebyshev ? kLargest
+                                                  : kSquared;
+  if constexpr (std::is_same_v<T, float>) {
+    kernels().decide_f32[how](rows, dim_, query, which, count, reduced);
+  } else {
+    kernels().decide_f64[how](rows, dim_, query, which, count, reduced);
+  }
+}
+
+// The p-norm with its largest term taken out, so that no exponent can overflow or vanish:  m (sum (d / m)^p)^(1/p).
+template <class T>
+double Decider<T>::decide_minkowski(const T* row, const T* query) const {
+  const double largest = largest_difference(row, query, dim_, scale_);
+  if (largest == 0) return 0;
+  double sum = 0;
+  if (p_ <= kMostPower && p_ == std::floor(p_)) {
+    const int whole = static_cast<int>(p_);
+    sum = sum_of_terms(row, query, dim_, scale_, [&](double d) { return whole_power(d / largest, whole); });
+  } else if (p_ <= kMostPower && 2 * p_ == std::floor(2 * p_)) {
+    const int whole = static_cast<int>(p_);
+    sum = sum_of_terms(row, query, dim_, scale_,
+                       [&](double d) { return whole_power(d / largest, whole) * std::sqrt(d / largest); });
+  } else {
+    sum = sum_of_terms(row, query, dim_, scale_, [&](double d) { return std::pow(d / largest, p_); });
+  }
+  return largest * std::pow(sum, 1.0 / p_);
+}
+
+template <class T>
+double Decider<T>::decide_scaled(const T* row, const T* query) const {
+  if (metric_ == Metric::kChebyshev) return largest_difference(row, query, dim_, scale_);
+  if (metric_ == Metric::kManhattan) return sum_of_terms(row, query, dim_, scale_, [](double d) { return d; });
+  return sum_of_terms(row, query, dim_, scale_, [](double d) { return d * d; });
+}
+
+template <class T>
+double Decider<T>::finish(double reduced, const T* row, const T* query) const {
+  if (metric_ == Metric::kCosine) return reduced / 2;
+  if (metric_ != Metric::kEuclidean) return reduced / scale_;
+  if (reduced >= kTinySquare || std::is_same_v<T, float>) return std::sqrt(reduced) / scale_;
+  const double largest = largest_difference(row, query, dim_, 1.0);
+  if (largest == 0) return 0;
+  const double sum = sum_of_terms(row, query, dim_, 1.0, [&](double d) { return (d / largest) * (d / largest); });
+  return largest * std::sqrt(sum);
+}
+
+template class Decider<float>;
+template class Decider<double>;
+
+}  // namespace tonari

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends every isa_*.cpp, which has included a simd_*.hpp and defined
+//   TONARI_TABLE     the table's name as a C++ identifier    TONARI_TABLE_NAME  the same for people
+//   TONARI_FLOATS    lanes of float32     TONARI_DOUBLES  lanes of float64
+//   TONARI_VECTORS   registers of rows in a panel            TONARI_QUERIES  queries in the full tile
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define TONARI_UNROLL
+#elif defined(__clang__)
+#define TONARI_UNROLL _Pragma("unroll")
+#else
+#define TONARI_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#include "kernels/table.hpp"
+
+namespace tonari {
+namespace {
+
+TONARI_INLINE int lowest_bit(uint32_t mask) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  unsigned long position;
+  _BitScanForward(&position, mask);
+  return static_cast<int>(position);
+#else
+  return __builtin_ctz(mask);
+#endif
+}
+
+TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
+#if !defined(_MSC_VER) || defined(__clang__)
+  __builtin_prefetch(p);
+#endif
+}
+
+}  // namespace
+}  // namespace tonari
+
+#include "kernels/decide.inl"
+#include "kernels/tile.inl"
+
+#define TONARI_TILES(Step)                                                                               \
+  {                                                                                                      \
+    tile<Step, TONARI_FLOATS, TONARI_VECTORS, 1>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, 2>,          \
+        tile<Step, TONARI_FLOATS, TONARI_VECTORS, 4>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES> \
+  }
+#define TONARI_DECIDE(T)                                                                   \
+  {                                                                                        \
+    decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>,       \
+        decide<LargestTerm, T, TONARI_DOUBLES>                                             \
+  }
+
+namespace tonari {
+
+extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
+                                     TONARI_FLOATS * TONARI_VECTORS,
+                                     {1, 2, 4, TONARI_QUERIES},
+                                     {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep)},
+                                     TONARI_DECIDE(float),
+                                     TONARI_DECIDE(double)};
+
+}  // namespace tonari

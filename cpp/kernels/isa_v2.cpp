@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels for x86-64-v2.
+#include "kernels/simd_sse.hpp"
+
+#define TONARI_TABLE kernels_v2
+#define TONARI_TABLE_NAME "v2"
+#define TONARI_FLOATS 4
+#define TONARI_DOUBLES 2
+#define TONARI_VECTORS 2
+#define TONARI_QUERIES 6  // 6 x 2 accumulators, 2 rows, 1 query: 15 of 16 registers
+#include "kernels/export.inl"

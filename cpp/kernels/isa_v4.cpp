@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels for x86-64-v4.
+#include "kernels/simd_avx512.hpp"
+
+#define TONARI_TABLE kernels_v4
+#define TONARI_TABLE_NAME "v4"
+#define TONARI_FLOATS 16
+#define TONARI_DOUBLES 8
+#define TONARI_VECTORS 2
+#define TONARI_QUERIES 12  // 12 x 2 accumulators, 2 rows, 1 query: 27 of 32 registers
+#include "kernels/export.inl"

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Simd<T, N>: N lanes of T. This is the plain form that any processor runs; simd_sse.hpp, simd_avx2.hpp and
+// simd_avx512.hpp specialise it with the same operations in the same order. Everything lives in an anonymous
+// namespace: each instruction set has its private copy and exports nothing of it.
+#pragma once
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define TONARI_INLINE __forceinline
+#else
+#define TONARI_INLINE inline __attribute__((always_inline))
+#endif
+
+namespace tonari {
+namespace {
+
+template <class T, int N>
+struct Simd {
+  T lane[N];
+
+  static TONARI_INLINE Simd load(const T* p) {
+    Simd out;
+    for (int i = 0; i < N; ++i) out.lane[i] = p[i];
+    return out;
+  }
+  template <class From>
+  static TONARI_INLINE Simd load_as(const From* p) {  // each lane converted exactly to T
+    Simd out;
+    for (int i = 0; i < N; ++i) out.lane[i] = static_cast<T>(p[i]);
+    return out;
+  }
+  static TONARI_INLINE Simd broadcast(T value) {
+    Simd out;
+    for (int i = 0; i < N; ++i) out.lane[i] = value;
+    return out;
+  }
+  TONARI_INLINE void store(T* p) const {
+    for (int i = 0; i < N; ++i) p[i] = lane[i];
+  }
+  TONARI_INLINE Simd operator+(Simd b) const {
+    Simd out;
+    for (int i = 0; i < N; ++i) out.lane[i] = lane[i] + b.lane[i];
+    return out;
+  }
+  TONARI_INLINE Simd operator-(Simd b) const {
+    Simd out;
+    for (int i = 0; i < N; ++i) out.lane[i] = lane[i] - b.lane[i];
+    return out;
+  }
+  TONARI_INLINE Simd operator*(Simd b) const {
+    Simd out;
+    for (int i = 0; i < N; ++i) out.lane[i] = lane[i] * b.lane[i];
+    return out;
+  }
+};
+
+// a * b + c, fused where the processor can: for filters only, never for what decides.
+template <class T, int N>
+TONARI_INLINE Simd<T, N> multiply_add(Simd<T, N> a, Simd<T, N> b, Simd<T, N> c) {
+  return a * b + c;
+}
+template <class T, int N>
+TONARI_INLINE Simd<T, N> abs(Simd<T, N> a) {
+  for (int i = 0; i < N; ++i) a.lane[i] = a.lane[i] < 0 ? -a.lane[i] : a.lane[i];
+  return a;
+}
+template <class T, int N>
+TONARI_INLINE Simd<T, N> max(Simd<T, N> a, Simd<T, N> b) {
+  for (int i = 0; i < N; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i];
+  return a;
+}
+// Bit i is set where a[i] <= b[i].
+template <class T, int N>
+TONARI_INLINE uint32_t at_most(Simd<T, N> a, Simd<T, N> b) {
+  uint32_t mask = 0;
+  for (int i = 0; i < N; ++i) mask |= static_cast<uint32_t>(a.lane[i] <= b.lane[i]) << i;
+  return mask;
+}
+
+}  // namespace
+}  // namespace tonari

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Simd<T, N> for x86-64-v2 (128 bits, no fused multiply-add): the operations of simd_generic.hpp, in the same order.
+#pragma once
+#include <immintrin.h>
+
+#include "kernels/simd_generic.hpp"
+
+namespace tonari {
+namespace {
+
+template <>
+struct Simd<float, 4> {
+  __m128 lanes;
+
+  static TONARI_INLINE Simd load(const float* p) { return {_mm_loadu_ps(p)}; }
+  static TONARI_INLINE Simd broadcast(float value) { return {_mm_set1_ps(value)}; }
+  TONARI_INLINE void store(float* p) const { _mm_storeu_ps(p, lanes); }
+  TONARI_INLINE Simd operator+(Simd b) const { return {_mm_add_ps(lanes, b.lanes)}; }
+  TONARI_INLINE Simd operator-(Simd b) const { return {_mm_sub_ps(lanes, b.lanes)}; }
+  TONARI_INLINE Simd operator*(Simd b) const { return {_mm_mul_ps(lanes, b.lanes)}; }
+};
+template <>
+TONARI_INLINE Simd<float, 4> multiply_add(Simd<float, 4> a, Simd<float, 4> b, Simd<float, 4> c) {
+  return {_mm_add_ps(_mm_mul_ps(a.lanes, b.lanes), c.lanes)};
+}
+template <>
+TONARI_INLINE Simd<float, 4> abs(Simd<float, 4> a) {
+  return {_mm_andnot_ps(_mm_set1_ps(-0.0f), a.lanes)};
+}
+template <>
+TONARI_INLINE Simd<float, 4> max(Simd<float, 4> a, Simd<float, 4> b) {
+  return {_mm_max_ps(a.lanes, b.lanes)};
+}
+template <>
+TONARI_INLINE uint32_t at_most(Simd<float, 4> a, Simd<float, 4> b) {
+  return static_cast<uint32_t>(_mm_movemask_ps(_mm_cmple_ps(a.lanes, b.lanes)));
+}
+
+template <>
+struct Simd<double, 2> {
+  __m128d lanes;
+
+  static TONARI_INLINE Simd load(const double* p) { return {_mm_loadu_pd(p)}; }
+  static TONARI_INLINE Simd load_as(const double* p) { return load(p); }
+  static TONARI_INLINE Simd load_as(const float* p) {
+    return {_mm_cvtps_pd(_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p))))};
+  }
+  static TONARI_INLINE Simd broadcast(double value) { return {_mm_set1_pd(value)}; }
+  TONARI_INLINE void store(double* p) const { _mm_storeu_pd(p, lanes); }
+  TONARI_INLINE Simd operator+(Simd b) const { return {_mm_add_pd(lanes, b.lanes)}; }
+  TONARI_INLINE Simd operator-(Simd b) const { return {_mm_sub_pd(lanes, b.lanes)}; }
+  TONARI_INLINE Simd operator*(Simd b) const { return {_mm_mul_pd(lanes, b.lanes)}; }
+};
+template <>
+TONARI_INLINE Simd<double, 2> multiply_add(Simd<double, 2> a, Simd<double, 2> b, Simd<double, 2> c) {
+  return {_mm_add_pd(_mm_mul_pd(a.lanes, b.lanes), c.lanes)};
+}
+template <>
+TONARI_INLINE Simd<double, 2> abs(Simd<double, 2> a) {
+  return {_mm_andnot_pd(_mm_set1_pd(-0.0), a.lanes)};
+}
+template <>
+TONARI_INLINE Simd<double, 2> max(Simd<double, 2> a, Simd<double, 2> b) {
+  return {_mm_max_pd(a.lanes, b.lanes)};
+}
+template <>
+TONARI_INLINE uint32_t at_most(Simd<double, 2> a, Simd<double, 2> b) {
+  return static_cast<uint32_t>(_mm_movemask_pd(_mm_cmple_pd(a.lanes, b.lanes)));
+}
+
+}  // namespace
+}  // namespace tonari

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fused tile: QUERIES queries against a panel of VECTORS * N rows, accumulators in registers over the whole of dim,
+// then one comparison per pair. Values never reach memory unless they survive.
+//
+// value[q][r] = start[r] (+) step over dim of (panel[j][r], queries[j][q])
+// Cost   QUERIES * VECTORS steps per VECTORS loads and QUERIES broadcasts: bound by arithmetic
+// Error  a chain of dim steps in float32; cpp/index/exact.cpp holds the bound
+
+namespace tonari {
+namespace {
+
+struct DotStep {
+  template <class V>
+  static TONARI_INLINE V step(V row, V query, V sum) {
+    return multiply_add(row, query, sum);
+  }
+};
+struct ManhattanStep {
+  template <class V>
+  static TONARI_INLINE V step(V row, V query, V sum) {
+    return sum + abs(row - query);
+  }
+};
+struct ChebyshevStep {
+  template <class V>
+  static TONARI_INLINE V step(V row, V query, V sum) {
+    return max(sum, abs(row - query));
+  }
+};
+
+template <class Step, int N, int VECTORS, int QUERIES>
+int tile(const float* panel, const float* start, int64_t dim, const float* queries, const float* thresholds,
+         Survivor* survivors) {
+  using V = Simd<float, N>;
+  constexpr int kRows = N * VECTORS;
+  V sum[QUERIES][VECTORS];
+  TONARI_UNROLL
+  for (int q = 0; q < QUERIES; ++q) {
+    TONARI_UNROLL
+    for (int v = 0; v < VECTORS; ++v) sum[q][v] = V::load(start + v * N);
+  }
+  for (int64_t j = 0; j < dim; ++j) {
+    V row[VECTORS];
+    TONARI_UNROLL
+    for (int v = 0; v < VECTORS; ++v) row[v] = V::load(panel + v * N);
+    TONARI_UNROLL
+    for (int q = 0; q < QUERIES; ++q) {
+      const V query = V::broadcast(queries[q]);
+      TONARI_UNROLL
+      for (int v = 0; v < VECTORS; ++v) sum[q][v] = Step::step(row[v], query, sum[q][v]);
+    }
+    panel += kRows;
+    queries += QUERIES;
+  }
+  int count = 0;
+  TONARI_UNROLL
+  for (int q = 0; q < QUERIES; ++q) {
+    const V threshold = V::broadcast(thresholds[q]);
+    TONARI_UNROLL
+    for (int v = 0; v < VECTORS; ++v) {
+      uint32_t mask = at_most(sum[q][v], threshold);
+      if (mask == 0) continue;
+      float values[N];
+      sum[q][v].store(values);
+      do {
+        const int lane = lowest_bit(mask);
+        mask &= mask - 1;
+        survivors[count++] = {values[lane], q * kRows + v * N + lane};
+      } while (mask != 0);
+    }
+  }
+  return count;
+}
+
+}  // namespace
+}  // namespace tonari

@@ -1,0 +1,19 @@
+"""Model files: written whole or not at all, read without being believed, and never a pickle. See FORMAT.md."""
+
+from __future__ import annotations
+
+from tonari.store.layout import Section
+from tonari.store.openers import OPENERS, open_model, save_model
+from tonari.store.reading import ModelFile, inspect_model, read_model
+from tonari.store.writing import write_model
+
+__all__ = [
+    "OPENERS",
+    "ModelFile",
+    "Section",
+    "inspect_model",
+    "open_model",
+    "read_model",
+    "save_model",
+    "write_model",
+]
