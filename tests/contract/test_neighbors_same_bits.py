@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,8 +156,8 @@ def fingerprint() -> str:
 
 
 def run_with_isa(isa: str) -> subprocess.CompletedProcess[str]:
-    code = f"from {__name__} import report; report()"
-    path = os.pathsep.join([os.getcwd(), *sys.path])
+    code = "from tests.contract.test_neighbors_same_bits import report; report()"
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
     environment = {**os.environ, "TONARI_ISA": isa, "PYTHONPATH": path}
     return subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False

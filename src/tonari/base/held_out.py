@@ -178,11 +178,11 @@ class Block:
     responses: dict[str, Any] = field(default_factory=dict)
     error: Exception | None = None
 
-    def predict(self, position: int) -> NDArray[Any]:
-        """What candidate `candidates[position]` would return from ``predict`` on the held-out rows."""
-        answer = self.responses["predict"][position]
+    def predict(self, position: int, at: Any = slice(None)) -> NDArray[Any]:
+        """What candidate `candidates[position]` would return from ``predict`` on the rows ``rows[at]``."""
+        answer = self.responses["predict"][position][at]
         if self.classes is None:
-            return np.asarray(answer)
+            return np.array(answer)
         if isinstance(self.classes, list):
             return np.column_stack([classes[answer[:, i]] for i, classes in enumerate(self.classes)])
         return np.asarray(self.classes[answer])

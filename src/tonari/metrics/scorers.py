@@ -35,6 +35,7 @@ _ERRORS = {
     sklearn.metrics.mean_absolute_error: "absolute",
     sklearn.metrics.max_error: "max",
 }
+_ACCURACY = LabelMeasure("accuracy")
 _RANKING = ("decision_function", "predict_proba")
 
 
@@ -44,21 +45,24 @@ class Target:
 
     Attributes
     ----------
-    classes : ndarray or None
-        The sorted labels of a classifier's one-dimensional target.
-    codes : ndarray of int32 or None
+    kind : {"labels", "values", "other"}
+        One label per row for a classifier, one number per row for a regressor, or neither.
+    classes : ndarray
+        The sorted labels.
+    codes : ndarray of int32
         Each row's position in `classes`.
-    values : ndarray of float64 or None
-        A regressor's one-dimensional target.
+    values : ndarray of float64
+        The numbers.
     """
 
-    classes: NDArray[Any] | None = None
-    codes: NDArray[np.int32] | None = None
-    values: NDArray[np.float64] | None = None
+    kind: str
+    classes: NDArray[Any]
+    codes: NDArray[np.int32]
+    values: NDArray[np.float64]
 
     @classmethod
     def of(cls, estimator: Any, y: Any) -> Target:
-        """Look at a target; what is neither one label nor one number per row leaves all empty.
+        """Look at a target.
 
         Parameters
         ----------
@@ -71,14 +75,13 @@ class Target:
         Target
         """
         array = np.asarray(y)
-        if array.ndim != 1:
-            return cls()
-        if is_classifier(estimator) and type_of_target(array) in ("binary", "multiclass"):
+        no_labels, no_codes, no_values = np.empty(0, dtype=object), np.empty(0, dtype=np.int32), np.empty(0)
+        if array.ndim == 1 and is_classifier(estimator) and type_of_target(array) in ("binary", "multiclass"):
             classes, codes = np.unique(array, return_inverse=True)
-            return cls(classes=classes, codes=codes.astype(np.int32))
-        if is_regressor(estimator) and array.dtype.kind in "fiub" and bool(np.isfinite(array).all()):
-            return cls(values=array.astype(np.float64))
-        return cls()
+            return cls("labels", classes, codes.astype(np.int32), no_values)
+        if array.ndim == 1 and is_regressor(estimator) and array.dtype.kind in "fiub" and np.isfinite(array).all():
+            return cls("values", no_labels, no_codes, array.astype(np.float64))
+        return cls("other", no_labels, no_codes, no_values)
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class BatchMeasure:
         -1 for a loss.
     responses : tuple of str
         The first that the estimator has is used.
-    labels : LabelMeasure or None
+    labels : LabelMeasure
         For ``"labels"``.
     errors : str
         For ``"errors"``: one of ERROR_MEASURES.
@@ -105,7 +108,7 @@ class BatchMeasure:
     kind: str
     sign: int
     responses: tuple[str, ...] = ("predict",)
-    labels: LabelMeasure | None = None
+    labels: LabelMeasure = _ACCURACY
     errors: str = ""
     positive: int = 1
     both_classes: bool = False
@@ -122,9 +125,9 @@ def default_measure(target: Target) -> BatchMeasure | None:
     -------
     BatchMeasure or None
     """
-    if target.codes is not None:
-        return BatchMeasure("labels", 1, labels=LabelMeasure("accuracy"))
-    if target.values is not None:
+    if target.kind == "labels":
+        return BatchMeasure("labels", 1)
+    if target.kind == "values":
         return BatchMeasure("errors", 1, errors="r2")
     return None
 
@@ -156,12 +159,12 @@ def batch_measure(scorer: Any, target: Target) -> BatchMeasure | None:
     function, options, sign = scorer._score_func, dict(scorer._kwargs), scorer._sign
     response = scorer._response_method
     responses = (response,) if isinstance(response, str) else tuple(response)
-    if responses == ("predict",) and target.codes is not None and function in _LABELS:
+    if responses == ("predict",) and target.kind == "labels" and function in _LABELS:
         labels = _label_measure(function, options, target)
-        return labels and BatchMeasure("labels", sign, labels=labels)
-    if responses == ("predict",) and target.values is not None and function in _ERRORS and not options:
+        return None if labels is None else BatchMeasure("labels", sign, labels=labels)
+    if responses == ("predict",) and target.kind == "values" and function in _ERRORS and not options:
         return BatchMeasure("errors", sign, errors=_ERRORS[function])
-    if target.classes is None:
+    if target.kind != "labels":
         return None
     return _probability_measure(function, options, sign, responses, target.classes)
 
@@ -188,28 +191,30 @@ def _label_measure(function: Any, options: Mapping[str, Any], target: Target) ->
     return LabelMeasure(name, average, float(options.get("beta", 1.0)), positive, zero_division)
 
 
-def _binary_position(label: Any, classes: NDArray[Any] | None) -> int | None:
+def _binary_position(label: Any, classes: NDArray[Any]) -> int | None:
     """Where a label stands among exactly two classes."""
-    labels = [] if classes is None else classes.tolist()
+    labels = classes.tolist()
     return labels.index(label) if len(labels) == 2 and label in labels else None
 
 
 def _probability_measure(
     function: Any, options: Mapping[str, Any], sign: int, responses: tuple[str, ...], classes: NDArray[Any]
 ) -> BatchMeasure | None:
-    if function is sklearn.metrics.roc_auc_score and len(classes) == 2 and not options and set(responses) <= set(_RANKING):
+    ranks, binary = set(responses) <= set(_RANKING), len(classes) == 2
+    if function is sklearn.metrics.roc_auc_score and ranks and binary and not options:
         return BatchMeasure("roc_auc", sign, responses)
-    if function is sklearn.metrics.average_precision_score and set(responses) <= set(_RANKING):
+    if function is sklearn.metrics.average_precision_score and ranks:
         positive = _binary_position(options.get("pos_label", 1), classes)
         if positive is not None and options.keys() <= {"pos_label"}:
             return BatchMeasure("average_precision", sign, responses, positive=positive)
-    if function is sklearn.metrics.log_loss and responses == ("predict_proba",) and len(classes) > 1:
+    if responses != ("predict_proba",) or len(classes) < 2:
+        return None
+    if function is sklearn.metrics.log_loss:
         if not options:
             return BatchMeasure("log_loss", sign, responses, both_classes=True)
         if options.keys() == {"labels"} and np.array_equal(np.unique(options["labels"]), classes):
             return BatchMeasure("log_loss", sign, responses)
-    if function is sklearn.metrics.brier_score_loss and responses == ("predict_proba",) and not options:
-        # Text labels have no natural positive class: scikit-learn asks for one.
-        if len(classes) == 2 and classes.dtype.kind not in "OUS":
-            return BatchMeasure("brier", sign, responses, both_classes=classes.tolist() not in ([0, 1], [-1, 1]))
+    # Text labels have no natural positive class: scikit-learn asks for one.
+    if function is sklearn.metrics.brier_score_loss and binary and not options and classes.dtype.kind not in "OUS":
+        return BatchMeasure("brier", sign, responses, both_classes=classes.tolist() not in ([0, 1], [-1, 1]))
     return None

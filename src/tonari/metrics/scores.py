@@ -1,7 +1,8 @@
 """Scores of many candidates on many splits at once, equal to what scikit-learn's functions give one by one.
 
 Answers come as [candidate, row] arrays; `SplitRows` says which rows are a split's; scores go out as
-[candidate, split] arrays, NaN where a score is not defined here: then scikit-learn's own function must speak.
+[candidate, split] arrays, NaN where a score is not defined, or not by these formulae: there scikit-learn's own
+function has the word.
 """
 
 from __future__ import annotations
@@ -96,7 +97,11 @@ class LabelMeasure:
 
 
 def label_scores(
-    codes: NDArray[np.int32], truth: NDArray[np.int32], rows: SplitRows, n_classes: int, measures: Sequence[LabelMeasure]
+    codes: NDArray[np.int32],
+    truth: NDArray[np.int32],
+    rows: SplitRows,
+    n_classes: int,
+    measures: Sequence[LabelMeasure],
 ) -> list[Floats]:
     """Score predicted labels by several measures from one set of counts.
 
@@ -165,10 +170,12 @@ class _Counts:
     def _chosen(self, measure: LabelMeasure) -> tuple[Floats, Floats, Floats]:
         counts = (self.hits, self.predicted, self.true)
         if measure.average == "binary":
-            return tuple(count[..., measure.positive, np.newaxis] for count in counts)  # type: ignore[return-value]
-        if measure.average == "micro":
-            return tuple(count.sum(axis=-1, keepdims=True) for count in counts)  # type: ignore[return-value]
-        return counts
+            hits, predicted, true = (count[..., measure.positive, np.newaxis] for count in counts)
+        elif measure.average == "micro":
+            hits, predicted, true = (count.sum(axis=-1, keepdims=True) for count in counts)
+        else:
+            hits, predicted, true = counts
+        return hits, predicted, true
 
     def _average(self, measure: LabelMeasure, numerator: Floats, denominator: Floats) -> Floats:
         asked = np.ones_like(numerator, dtype=bool) if measure.average in ("binary", "micro") else self._present()
@@ -194,7 +201,7 @@ class _Counts:
         hits, total = self.hits.sum(axis=-1), self.true.sum(axis=-1)
         covariance = hits * total - (self.true * self.predicted).sum(axis=-1)
         spread = (total**2 - (self.predicted**2).sum(axis=-1)) * (total**2 - (self.true**2).sum(axis=-1))
-        return np.divide(covariance, np.sqrt(spread), out=np.zeros_like(covariance), where=spread != 0)
+        return np.asarray(np.divide(covariance, np.sqrt(spread), out=np.zeros_like(covariance), where=spread != 0))
 
 
 def _counts(
@@ -247,7 +254,8 @@ def error_scores(values: Floats, truth: Floats, rows: SplitRows, measures: Seque
     Returns
     -------
     list of ndarray of shape (candidates, splits)
-        NaN where an answer is not finite, or where the truth of a split varies too little to be divided by.
+        NaN where an answer is not finite, where the truth of a split varies too little to be divided by, and for R
+        squared of a single row.
 
     Examples
     --------
@@ -273,9 +281,9 @@ def error_scores(values: Floats, truth: Floats, rows: SplitRows, measures: Seque
             # Below this the mean's own rounding is what varies.
             varies = total_spread > 1e-20 * total_squares
             explained = squared if measure == "r2" else spread
-            score = np.full(explained.shape, np.nan)
+            score = np.where(explained == 0, 0.0, np.nan)
             np.divide(explained, total_spread, out=score, where=np.broadcast_to(varies, score.shape))
-            scores.append(1.0 - score)
+            scores.append(np.where((sizes < 2) & (measure == "r2"), np.nan, 1.0 - score))
     if "r2" in measures and (sizes < 2).any():
         warnings.warn(
             "R^2 score is not well-defined with less than two samples.", UndefinedMetricWarning, stacklevel=2

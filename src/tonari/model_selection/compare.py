@@ -1,4 +1,4 @@
-"""The main job: tune every classifier on one part of a table, judge the winner once on the other, say how sure it is."""
+"""The main job: tune every classifier on one part of a table, judge the winner once on the other, say how sure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tonari.model_selection.families import FAMILIES, Family, foreign
 from tonari.model_selection.judge import judge
 from tonari.model_selection.output import FILES, Output
 from tonari.model_selection.plan import Plan, draw_up
-from tonari.model_selection.ranking import Candidate, Ranking
+from tonari.model_selection.ranking import Candidate, Ranking, tidy
 from tonari.model_selection.search import GridSearchCV
 from tonari.model_selection.summary import summary
 from tonari.model_selection.tuned import TunedModel
@@ -170,7 +170,9 @@ def _contenders(names: Iterable[str] | None, extra: Mapping[str, Any], plan: Pla
     chosen = list(FAMILIES) if names is None else list(names)
     for name in chosen:
         if name not in FAMILIES:
-            raise UsageError(f"There is no family {name!r}.", did_you_mean(name, FAMILIES) or f"One of {listed(FAMILIES)}.")
+            raise UsageError(
+                f"There is no family {name!r}.", did_you_mean(name, FAMILIES) or f"One of {listed(FAMILIES)}."
+            )
     own = [make(plan.smallest_training_part) for name, make in FAMILIES.items() if name in chosen]
     contenders = own + [foreign(name, given, plan.seed) for name, given in extra.items()]
     if not contenders:
@@ -218,7 +220,7 @@ def _carry_out(
         "candidates": ranking.rows(),
         "curves": ranking.curves(),
         "winner": {"family": winner.family.name, "label": winner.label, "params": winner.plain_params},
-        "test": verdict,
+        "test": tidy(verdict),
         "notes": [*plan.notes, *failures, *ranking.remarks()],
         "files": {**FILES, "model": FILES["model"] if winner.family.writable else None},
     }  # fmt: skip
@@ -246,14 +248,12 @@ def _tune(
         return [], 0
     results = search.cv_results_
     scores = np.column_stack([results[f"split{i}_test_score"] for i in range(len(plan.folds))]).astype(np.float64)
-    settings = [
-        {name.removeprefix("learn__"): value for name, value in params.items()} for params in results["params"]
-    ]
-    failed = ~np.isfinite(scores).all(axis=1)
-    if failed.any():
-        failures.append(f"{family.name}: {int(failed.sum())} of {len(failed)} settings failed and were left out.")
+    settings = [{name.removeprefix("learn__"): value for name, value in params.items()} for params in results["params"]]
+    failed = np.flatnonzero(~np.isfinite(scores).all(axis=1)).tolist()
+    if failed:
+        failures.append(f"{family.name}: {len(failed)} of {len(settings)} settings failed and were left out.")
     candidates = [
-        Candidate(family, params, scores[i], place, i) for i, params in enumerate(settings) if not failed[i]
+        Candidate(family, params, scores[i], place, i) for i, params in enumerate(settings) if i not in failed
     ]
     return candidates, int(getattr(search, "n_fits_", len(settings) * len(plan.folds)))
 
@@ -278,9 +278,7 @@ def _history(result: Mapping[str, Any]) -> dict[str, Any]:
         "plan": dict(result["plan"]),
         "winner": dict(result["winner"]),
         "cross_validation": {key: chosen[key] for key in ("mean", "se", "low", "high")},
-        "test": {
-            key: test[key] for key in ("rows", "metric", "score", "interval", "interval_of", "majority_score")
-        },
+        "test": {key: test[key] for key in ("rows", "metric", "score", "interval", "interval_of", "majority_score")},
     }
 
 

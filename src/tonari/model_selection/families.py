@@ -149,7 +149,7 @@ def foreign(name: str, given: Any, seed: int) -> Family:
 
     learner = clone(classifier)
     unseeded = [key for key, value in known.items() if key.split("__")[-1] == "random_state" and value is None]
-    learner.set_params(**{key: seed for key in unseeded})
+    learner.set_params(**dict.fromkeys(unseeded, seed))
     return Family(
         name=name,
         learner=learner,
@@ -168,11 +168,12 @@ MAJORITY = "majority class"
 
 def plain(value: Any) -> Any:
     """A parameter's value as JSON can hold it, the same on every run (no addresses)."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
-        return value.item()
+        return plain(value.item())
     return str(getattr(value, "__name__", type(value).__name__))
-

@@ -15,7 +15,7 @@ from tonari.metrics.intervals import Interval, balanced_accuracy_interval, delon
 
 
 class Metric(NamedTuple):
-    """A measure that `compare` can choose by: its name for users, its scikit-learn scorer, and how its interval is made."""
+    """What `compare` can choose by: its name in options, in words, scikit-learn's scorer, the kind of its interval."""
 
     name: str
     title: str
@@ -35,7 +35,13 @@ METRICS = {
 
 
 def judge(
-    model: Any, X: NDArray[np.float64], y: NDArray[np.int64], labels: Sequence[str], metric: Metric, majority: int, seed: int
+    model: Any,
+    X: NDArray[np.float64],
+    y: NDArray[np.int64],
+    labels: Sequence[str],
+    metric: Metric,
+    majority: int,
+    seed: int,
 ) -> dict[str, Any]:
     """Judge a fitted model, once, on rows that it has never met.
 
@@ -84,9 +90,7 @@ def judge(
     }
 
 
-def measure(
-    metric: Metric, y: NDArray[np.int64], answer: NDArray[Any], scores: NDArray[np.float64] | None
-) -> float:
+def measure(metric: Metric, y: NDArray[np.int64], answer: NDArray[Any], scores: NDArray[np.float64] | None) -> float:
     """The score of given answers, by the function that the metric's scorer calls too."""
     if metric.name == "accuracy":
         return float(accuracy_score(y, answer))
@@ -144,7 +148,7 @@ def _interval(
         return balanced_accuracy_interval(counts)
     if metric.name == "f1":
         return macro_f1_interval(counts, seed=seed)
-    outcome = delong_interval(y, scores, positive=1)
+    outcome = delong_interval(y, np.asarray(scores), positive=1)
     return Interval(outcome.low, outcome.high)
 
 

@@ -80,7 +80,7 @@ class Output:
             # A model of an earlier comparison must not be taken for this one's.
             (self.folder / FILES["model"]).unlink(missing_ok=True)
         for what, text in texts.items():
-            _write(paths[what], text.encode("utf-8"), self.force)
+            write_file(paths[what], text.encode("utf-8"), self.force)
         return paths
 
     def abandon(self) -> None:
@@ -106,7 +106,7 @@ class Output:
 
 
 def canonical(document: Any) -> str:
-    """JSON in one spelling: keys sorted, no blanks, ASCII only, no NaN, a newline at the end.
+    r"""JSON in one spelling: keys sorted, no blanks, ASCII only, no NaN, a newline at the end.
 
     Parameters
     ----------
@@ -120,13 +120,21 @@ def canonical(document: Any) -> str:
     Examples
     --------
     >>> canonical({"b": 1.5, "a": [None, True]})
-    '{"a":[null,true],"b":1.5}\\n'
+    '{"a":[null,true],"b":1.5}\n'
     """
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def _write(path: Path, data: bytes, force: bool) -> None:
-    """Write a file whole or not at all; without `force`, never in place of one that appeared meanwhile."""
+def write_file(path: Path, data: bytes, force: bool) -> None:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+    data : bytes
+    force : bool
+        Without it a file that appeared meanwhile is not replaced.
+    """
     temporary = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with temporary.open("xb") as file:

@@ -99,7 +99,9 @@ def draw_up(
     """
     chosen = METRICS.get(metric)
     if chosen is None:
-        raise UsageError(f"There is no metric {metric!r}.", did_you_mean(metric, METRICS) or f"One of {listed(METRICS)}.")
+        raise UsageError(
+            f"There is no metric {metric!r}.", did_you_mean(metric, METRICS) or f"One of {listed(METRICS)}."
+        )
     if not 0 < test_size < 1:
         raise UsageError(f"The share of rows for the test lies between 0 and 1: got {test_size}.", "1/3 is usual.")
     if folds < 2:
@@ -130,7 +132,9 @@ def draw_up(
     parts = _cut(y[train], [label(value) for value in classes], folds, chosen, seed, notes, target)
     absent = [label(classes[i]) for i in range(len(classes)) if not (y[test] == i).any()]
     if absent:
-        notes.append(f"The test part holds no row of {_classes(absent)}: nothing is known about how they are recognised.")
+        notes.append(
+            f"The test part holds no row of {_classes(absent)}: nothing is known about how they are recognised."
+        )
     described = {
         "name": name,
         "sha256": digest,
@@ -210,7 +214,8 @@ def _check_classes(source: str, target: str, labels: list[str], rows: NDArray[np
         )
     if metric.name == "roc_auc" and len(labels) != 2:
         raise UsageError(
-            f"The metric roc_auc is for two classes; {target!r} has {len(labels)}.", "Use accuracy, balanced_accuracy or f1."
+            f"The metric roc_auc is for two classes; {target!r} has {len(labels)}.",
+            "Use accuracy, balanced_accuracy or f1.",
         )
 
 
@@ -233,8 +238,8 @@ def _cut(
     lonely = [labels[i] for i in np.flatnonzero(rows < 2)]
     if lonely:
         raise DataError(
-            f"After the test part is set aside {_classes(lonely)} of {target!r} {'has' if len(lonely) == 1 else 'have'} "
-            "fewer than two rows left: too few for cross-validation.",
+            f"After the test part is set aside, fewer than two rows of {_classes(lonely)} of {target!r} are left: "
+            "too few for cross-validation.",
             "Remove such rows, give them another class, add more of them, or set fewer rows aside.",
         )
     least = FEWEST_FOLDS_FOR_ACCURACY if metric.name == "accuracy" else 2
@@ -282,8 +287,8 @@ def _copies_across(X: NDArray[np.float64], train: NDArray[np.int64], test: NDArr
     if count == 0:
         return []
     return [
-        f"{count:,} of the {len(test):,} test rows {'has' if count == 1 else 'have'} the same values as a training row in "
-        "every column. If the same thing was recorded twice, the scores are too hopeful."
+        f"{count:,} of the {len(test):,} test rows {'has' if count == 1 else 'have'} the same values as a training row "
+        "in every column. If the same thing was recorded twice, the scores are too hopeful."
     ]
 
 

@@ -131,15 +131,15 @@ class Ranking:
                 series.append({
                     "name": name,
                     "x": [each.params[curve.parameter] for each in line],
-                    "y": [1 - each.mean for each in line],
-                    "se": [corrected_standard_error(each.scores) for each in line],
+                    "y": tidy([1 - each.mean for each in line]),
+                    "se": tidy([corrected_standard_error(each.scores) for each in line]),
                 })  # fmt: skip
             curves.append({
                 "title": f"{family.name}: error against {curve.name}",
                 "x_label": curve.name,
                 "y_label": f"error (1 - {self.plan.metric.title}), {len(self.plan.folds)}-fold",
                 "series": series,
-                "marked": {"x": members[0].params[curve.parameter], "y": 1 - members[0].mean},
+                "marked": {"x": members[0].params[curve.parameter], "y": tidy(1 - members[0].mean)},
             })  # fmt: skip
         return curves
 
@@ -171,12 +171,14 @@ class Ranking:
                 difference = corrected_paired_t(winner.scores, own.scores, LEVEL)
                 told = "worse" if _told_apart(difference) else "not told apart from it"
                 remark += (
-                    f" The best that can be written is {own.label} ({metric} {own.mean:.4f} by cross-validation, {told}): "
-                    "compare with writable_only=True to choose it."
+                    f" The best that can be written is {own.label} ({metric} {own.mean:.4f} by cross-validation, "
+                    f"{told}): compare with writable_only=True to choose it."
                 )
             remarks.append(remark)
         elif best is not winner:
-            told = "told apart" if _told_apart(corrected_paired_t(best.scores, winner.scores, LEVEL)) else "not told apart"
+            told = (
+                "told apart" if _told_apart(corrected_paired_t(best.scores, winner.scores, LEVEL)) else "not told apart"
+            )
             remarks.append(
                 f"{best.label} scored higher by cross-validation ({metric} {best.mean:.4f} against {winner.mean:.4f}, "
                 f"{told}), but cannot be written to a file and was not to be chosen."
@@ -185,14 +187,34 @@ class Ranking:
 
     def _scores(self, scores: NDArray[np.float64]) -> dict[str, Any]:
         interval = fold_interval(scores, LEVEL, bounds=(0.0, 1.0))
-        return {
+        scored: dict[str, Any] = tidy({
             "mean": float(scores.mean()),
             "se": corrected_standard_error(scores),
             "low": interval.low,
             "high": interval.high,
             "fold_scores": scores.tolist(),
             "tied": not _told_apart(corrected_paired_t(self.candidates[0].scores, scores, LEVEL)),
-        }
+        })  # fmt: skip
+        return scored
+
+
+def tidy(value: Any) -> Any:
+    """Numbers to 12 decimals: what lies beyond is rounding, and 0.30000000000000004 helps nobody.
+
+    Parameters
+    ----------
+    value : object
+        Values that JSON can hold.
+
+    Returns
+    -------
+    object
+    """
+    if isinstance(value, float):
+        return round(value, DIGITS) + 0.0
+    if isinstance(value, dict):
+        return {key: tidy(item) for key, item in value.items()}
+    return [tidy(item) for item in value] if isinstance(value, list) else value
 
 
 def _told_apart(difference: PairedT) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from tonari.model_selection.judge import METRICS
 
 HEADINGS = ("", "rank", "model", "mean", "std. error", "95 % interval")
+NUMBERS = {"rank", "mean", "std. error"}
 CHOSEN, TIED = "*", "="
 
 
@@ -17,8 +18,9 @@ def opening(result: Mapping[str, Any]) -> str:
     return (
         f"{data['name']}: {data['rows']:,} rows, {_many(len(data['columns']), 'column')}, "
         f"{_many(len(data['classes']), 'class')} of {data['target']!r}.\n"
-        f"{_many(plan['candidates'], 'candidate')} on {plan['train_rows']:,} rows by {plan['folds']}-fold cross-validation "
-        f"({METRICS[plan['metric']].title}); {plan['test_rows']:,} rows set aside for the test; seed {plan['seed']}."
+        f"{_many(plan['candidates'], 'candidate')} on {plan['train_rows']:,} rows by {plan['folds']}-fold "
+        f"cross-validation ({METRICS[plan['metric']].title}); {plan['test_rows']:,} rows set aside for the test; "
+        f"seed {plan['seed']}."
     )
 
 
@@ -91,10 +93,9 @@ def summary(result: Mapping[str, Any], most: int = 12) -> str:
     """
     rows, left_out = shown(result, most)
     widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS))]
-    right = {1, 3, 4}
     lines = [
         "  ".join(
-            cell.rjust(width) if i in right else cell.ljust(width)
+            cell.rjust(width) if HEADINGS[i] in NUMBERS else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in [HEADINGS, *rows]
@@ -109,8 +110,8 @@ def summary(result: Mapping[str, Any], most: int = 12) -> str:
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     mark = CHOSEN if row["chosen"] else TIED if row["tied"] else ""
     return (
-        mark, "-" if row["rank"] is None else f"{row['rank']:,}", row["label"], f"{row['mean']:.4f}", f"{row['se']:.4f}",
-        f"{row['low']:.3f} to {row['high']:.3f}",
+        mark, "-" if row["rank"] is None else f"{row['rank']:,}", row["label"],
+        f"{row['mean']:.4f}", f"{row['se']:.4f}", f"{row['low']:.3f} to {row['high']:.3f}",
     )  # fmt: skip
 
 

@@ -94,10 +94,7 @@ class TunedModel:
         ndarray of shape (rows,)
             Labels of the training table.
         """
-        matrix = self._encoded(data, notes)
-        codes = self.pipeline.predict(matrix) if len(matrix) else np.empty(0, dtype=np.int64)
-        answer: NDArray[Any] = self.classes_[codes]
-        return answer
+        return self._labels(self._encoded(data, notes))
 
     def predict_proba(self, data: Any, notes: list[str] | None = None) -> NDArray[np.float64]:
         """Predict how likely each class is, row by row.
@@ -113,12 +110,29 @@ class TunedModel:
         ndarray of shape (rows, n_classes)
             Columns in the order of `classes_`.
         """
-        if not hasattr(self.pipeline, "predict_proba"):
-            raise UsageError(f"{type(self.pipeline['learn']).__name__} gives no probabilities.", "Use predict.")
+        return self._probabilities(self._encoded(data, notes))
+
+    def answer(self, data: Any, notes: list[str] | None = None) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Labels and probabilities at once; the table is read and encoded once.
+
+        Parameters
+        ----------
+        data : path, Table, data frame, mapping of arrays, or array of shape (rows, columns)
+        notes : list of str, default=None
+            As for `predict`.
+
+        Returns
+        -------
+        labels : ndarray of shape (rows,)
+        probabilities : ndarray of shape (rows, n_classes)
+        """
         matrix = self._encoded(data, notes)
-        if not len(matrix):
-            return np.empty((0, len(self.classes_)))
-        return np.asarray(self.pipeline.predict_proba(matrix), dtype=np.float64)
+        return self._labels(matrix), self._probabilities(matrix)
+
+    @staticmethod
+    def spell(labels: NDArray[Any]) -> list[str]:
+        """Labels as text, as the training table had them."""
+        return [label(value) for value in labels.tolist()]
 
     def to_file_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file holds of it: a header for JSON, and named arrays.
@@ -198,6 +212,18 @@ class TunedModel:
 
     def _encoded(self, data: Any, notes: list[str] | None) -> NDArray[np.float64]:
         return self.schema.encode(self.table(data), notes)
+
+    def _labels(self, matrix: NDArray[np.float64]) -> NDArray[Any]:
+        codes = self.pipeline.predict(matrix) if len(matrix) else np.empty(0, dtype=np.int64)
+        answer: NDArray[Any] = self.classes_[codes]
+        return answer
+
+    def _probabilities(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not hasattr(self.pipeline, "predict_proba"):
+            raise UsageError(f"{type(self.pipeline['learn']).__name__} gives no probabilities.", "Use predict.")
+        if not len(matrix):
+            return np.empty((0, len(self.classes_)))
+        return np.asarray(self.pipeline.predict_proba(matrix), dtype=np.float64)
 
 
 def _texts(values: Any) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tonari.report.wording import score
@@ -55,14 +55,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point that is pointed out, and the words beside it."""
+    """A point that is pointed out, and what it is."""
 
     x: float
     y: float
     label: str
-    anchor: str
-    label_x: float
-    label_y: float
 
 
 @dataclass(frozen=True)
@@ -92,16 +89,6 @@ class Bar:
     high: float
     middle: float
     beyond: str = ""
-
-
-@dataclass(frozen=True)
-class Strip:
-    """Intervals one below the other on one axis."""
-
-    rows: tuple[tuple[str, str, Bar], ...]
-    ticks: tuple[Tick, ...]
-    title: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 def nice_ticks(low: float, high: float, most: int) -> list[float]:
@@ -168,11 +155,8 @@ def error_curve(curve: Mapping[str, Any]) -> tuple[Chart, list[int]]:
         lines.append(Line(series[i]["name"], style, _path(places), band, shown))
     mark = None
     if marked is not None and _finite(marked["x"], marked["y"]):
-        mx, my = x.at(marked["x"]), y.at(marked["y"])
-        anchor = "start" if mx < (left + width - right) / 2 else "end"
-        below = my + 34 < height - bottom
-        words = f"chosen: {curve['x_label']} = {_plain(marked['x'])}, {score(marked['y'])}"
-        mark = Mark(mx, my, words, anchor, mx + (8 if anchor == "start" else -8), my + (26 if below else -16))
+        words = f"chosen: {curve['x_label']} = {_plain(marked['x'])} ({score(marked['y'])})"
+        mark = Mark(x.at(marked["x"]), y.at(marked["y"]), words)
     best = series[order[0]]["name"]
     summary = (
         f"{len(series)} lines over {curve['x_label']} from {_plain(min(xs))} to {_plain(max(xs))}; "
@@ -210,13 +194,15 @@ def precision_recall_chart(pr: Mapping[str, Any], prevalence: float | None, own:
     return _unit_chart("Precision-recall curve", summary, "recall", "precision", line, chance, own)
 
 
-def interval_scale(intervals: Iterable[tuple[float, float]], start: float, end: float) -> tuple[Scale, tuple[Tick, ...]]:
+def interval_scale(
+    intervals: Iterable[tuple[float, float]], start: float, end: float, most_ticks: int
+) -> tuple[Scale, tuple[Tick, ...]]:
     """A scale that holds all intervals, with a few round ticks."""
     finite = [(low, high) for low, high in intervals if _finite(low, high)] or [(0.0, 1.0)]
     low, high = min(low for low, _ in finite), max(high for _, high in finite)
     if high - low < 1e-9:
         low, high = low - 0.05, high + 0.05
-    values = nice_ticks(low, high, 4)
+    values = nice_ticks(low, high, most_ticks)
     scale = Scale(values[0], values[-1], start, end)
     return scale, tuple(Tick(scale.at(v), label) for v, label in zip(values, tick_labels(values), strict=True))
 
@@ -239,9 +225,7 @@ def _unit_chart(
     labels = tick_labels(values)
     mark = None
     if own is not None:
-        mx, my = x.at(own[0]), y.at(own[1])
-        anchor = "start" if mx < 190 else "end"
-        mark = Mark(mx, my, "as predicted", anchor, mx + (12 if anchor == "start" else -12), min(my + 20, y.start - 8))
+        mark = Mark(x.at(own[0]), y.at(own[1]), "as predicted")
         summary += f" The model's own answers lie at {x_label} {score(own[0])}, {y_label} {score(own[1])}."
     return Chart(
         title, summary, 360, 350, x, y, x_label, y_label,

@@ -69,6 +69,16 @@ def clean(text: object) -> str:
     return "".join(f"⟨U+{ord(sign):04X}⟩" if _hidden(sign) else sign for sign in text)
 
 
+def isolated(text: object) -> str:
+    """Keep a name of another direction of writing from turning the sentence around it.
+
+    >>> isolated("k-NN"), isolated("שכן")
+    ('k-NN', '\u2068שכן\u2069')
+    """
+    name = clean(text)
+    return name if name.isascii() else f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}"
+
+
 def short(text: object, length: int) -> str:
     """Cut a long name in its middle, where names of columns differ least.
 

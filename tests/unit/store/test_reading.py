@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
+from tests.fuzz import fuzz_model_file as fuzzing
 from tests.reference import model_file as reference
 from tonari.base.errors import DataError, ModelFileError
 from tonari.store import inspect_model, read_model, write_model
@@ -296,11 +296,8 @@ GOOD = reference.spell(document())
     ],
 )  # fmt: skip
 def test_hostile_json(tmp_path: Path, text: bytes) -> None:
-    """Only the one spelling is read, and refusing takes neither long nor much memory nor deep recursion."""
-    data = reference.assemble(text, DATA, 3)
-    start = time.perf_counter()
-    error = refused(tmp_path / "m", data)
-    assert time.perf_counter() - start < 30, "hangs are meant, not slowness"
+    """Only the one spelling is read; refusing neither recurses deeply nor (the escaped quotes) takes quadratic time."""
+    error = refused(tmp_path / "m", reference.assemble(text, DATA, 3))
     assert error.code in ("header", "prologue")
 
 
@@ -359,6 +356,19 @@ def test_padding_is_checked_where_no_checksum_looks(tmp_path: Path) -> None:
     assert refused(tmp_path / "m", reference.assemble(GOOD, bytes(data), 3)).code == "padding"
     hidden = reference.assemble(GOOD, DATA + b"#" * 64, 3)
     assert refused(tmp_path / "m", hidden).code == "length"
+
+
+def test_the_fuzzer_finds_nothing_in_a_few_hundred_files(tmp_path: Path) -> None:
+    """What `make fuzz` does for longer."""
+    tally = fuzzing.fuzz(20, lambda done: done < 300, tmp_path)
+    assert {outcome for _, outcome in tally} > {"accepted", "content", "header", "sections", "checksum", "length"}
+
+
+def test_the_fuzzer_would_find_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tonari.store.reading._check_zero", lambda *_: None)
+    with pytest.raises(fuzzing.Finding, match="the writer would have written something else"):
+        fuzzing.fuzz(20, lambda done: done < 3_000, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 # --- everything that is written comes back ---------------------------------------------------------------------------

@@ -1,0 +1,154 @@
+"""Meaning of parameters and tables, checked once, here: shapes, types, finite values, ranges."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn import get_config
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from tonari.base.errors import DataError, UsageError
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse a value that is none of the choices.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, as the user wrote it.
+    value : object
+    choices : sequence of str
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise UsageError(f"{name}={value!r} is not known.", f"Choose one of: {', '.join(map(repr, choices))}.")
+
+
+def check_number(
+    name: str, value: Any, *, least: float, whole: bool = False, above: bool = False
+) -> None:  # fmt: skip
+    """Refuse a value that is no number, not whole when it must be, or too small.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    least : float
+        The smallest value allowed.
+    whole : bool, default=False
+        Whether only whole numbers are allowed.
+    above : bool, default=False
+        Whether `least` itself is refused too.
+    """
+    kind = "a whole number" if whole else "a number"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if whole else Real):
+        raise TypeError(f"{name} must be {kind}, got {value!r} of type {type(value).__name__}")
+    if np.isnan(value) or value < least or (above and value == least):
+        raise UsageError(f"{name} must be {'more than' if above else 'at least'} {least:g}, got {value!r}.")
+
+
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, copy: bool = False
+) -> NDArray[Any]:
+    """Validate a table of numbers: two-dimensional, finite, float32 or float64, the columns seen at fit.
+
+    Sparse input is made dense, within scikit-learn's ``working_memory``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_`` when `reset`; otherwise they are compared.
+    X : array-like or sparse matrix
+    reset : bool
+        Whether this is `fit`.
+    allow_nan : bool, default=False
+        Whether NaN may occur (infinite values never).
+    copy : bool, default=False
+        Whether the result must not share memory with `X`.
+
+    Returns
+    -------
+    ndarray of float32 or float64, C order
+    """
+    X = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", copy=copy,
+        ensure_all_finite="allow-nan" if allow_nan else True,
+    )  # fmt: skip
+    return dense(X)
+
+
+def check_rows_and_labels(
+    estimator: Any, X: Any, y: Any, *, allow_nan: bool = False
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """As `check_rows` at fit, and y as given beside it (one or several columns).
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse matrix
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    allow_nan : bool, default=False
+
+    Returns
+    -------
+    X, y : ndarray
+    """
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", copy=True, multi_output=True,
+        ensure_all_finite="allow-nan" if allow_nan else True,
+    )  # fmt: skip
+    return dense(X), y.toarray() if sparse.issparse(y) else y
+
+
+def encode_labels(y: NDArray[Any]) -> tuple[list[NDArray[Any]], NDArray[np.int32], bool]:
+    """Classes and codes of labels.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+
+    Returns
+    -------
+    classes : list of ndarray
+        Sorted classes of every output.
+    codes : ndarray of int32, shape (n_samples, n_outputs)
+    several : bool
+        Whether y had several columns.
+    """
+    several = y.ndim == 2 and y.shape[1] > 1
+    if y.ndim == 2 and not several:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+    check_classification_targets(y)
+    columns = y.reshape(len(y), -1)
+    classes, codes = [], np.empty(columns.shape, dtype=np.int32)
+    for output in range(columns.shape[1]):
+        found, codes[:, output] = np.unique(columns[:, output], return_inverse=True)
+        classes.append(found)
+    return classes, codes, several
+
+
+def dense(X: Any) -> NDArray[Any]:
+    """A sparse matrix made dense within scikit-learn's ``working_memory`` (MiB); anything else as it is."""
+    if not sparse.issparse(X):
+        return np.ascontiguousarray(X)
+    needed = X.shape[0] * X.shape[1] * X.dtype.itemsize / 2**20
+    allowed = get_config()["working_memory"]
+    if needed > allowed:
+        raise DataError(
+            f"This sparse table needs {needed:,.0f} MiB as a dense one, and working_memory allows {allowed:,} MiB.",
+            f"Reduce its columns, or raise the limit with sklearn.set_config(working_memory={int(needed) + 1}).",
+        )
+    return np.ascontiguousarray(X.toarray())

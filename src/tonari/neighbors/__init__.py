@@ -1,0 +1,7 @@
+"""Nearest neighbours: the search, and the learners that vote with it."""
+
+from tonari.neighbors.classifier import KNeighborsClassifier
+from tonari.neighbors.nearest import NearestNeighbors
+from tonari.neighbors.regressor import KNeighborsRegressor
+
+__all__ = ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"]

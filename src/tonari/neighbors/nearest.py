@@ -1,0 +1,154 @@
+"""NearestNeighbors: the search itself, without labels."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from tonari.base.errors import UsageError
+from tonari.base.threads import thread_count
+from tonari.base.validation import check_number, check_rows
+from tonari.neighbors.search import NeighborsBase, check_mode
+from tonari.neighbors.stored import StoredNeighbors
+
+
+class NearestNeighbors(StoredNeighbors, NeighborsBase):
+    """Find nearest neighbours exactly, by exhaustive search at the speed of the machine.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Neighbours returned by `kneighbors`.
+    radius : float, default=1.0
+        Radius of `radius_neighbors`.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        Accepted for compatibility: every name gives the same, exact answer, at present by exhaustive search.
+    leaf_size : int, default=30
+        Accepted for compatibility; no tree is built at present.
+    metric : str or callable, default="minkowski"
+        ``euclidean``, ``manhattan``, ``chebyshev``, ``minkowski`` (any ``p >= 1``) and ``cosine`` run in the engine;
+        other names of scikit-learn, ``precomputed`` and callables run through its ``pairwise_distances``.
+    p : float, default=2
+        Power of Minkowski.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    n_jobs : int, default=None
+        Threads. None: all cores allowed to the process, and one inside a joblib worker. Never changes an answer.
+
+    Attributes
+    ----------
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    n_samples_fit_ : int
+
+    Examples
+    --------
+    >>> from tonari.neighbors import NearestNeighbors
+    >>> index = NearestNeighbors(n_neighbors=2).fit([[0.0], [1.0], [5.0]])
+    >>> distances, rows = index.kneighbors([[0.9]])
+    >>> rows
+    array([[1, 0]])
+    """
+
+    KIND = "neighbors.NearestNeighbors"
+
+    def __init__(
+        self, *, n_neighbors: int = 5, radius: float = 1.0, algorithm: str = "auto", leaf_size: int = 30,
+        metric: Any = "minkowski", p: float = 2, metric_params: dict[str, Any] | None = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the rows and prepare them for search.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if metric="precomputed"
+        y : ignored
+
+        Returns
+        -------
+        self : NearestNeighbors
+        """
+        metric = self._check_parameters()
+        if self.radius is not None:
+            check_number("radius", self.radius, least=0)
+        self._fit_rows(check_rows(self, X, reset=True, allow_nan=metric.name == "nan_euclidean", copy=True), metric)
+        return self
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
+    ) -> Any:
+        """Find all fitted rows within a radius of every query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+            Queries. None: the fitted rows themselves, and no row is its own neighbour.
+        radius : float, default=None
+            Inclusive; None for the constructor's.
+        return_distance : bool, default=True
+        sort_results : bool, default=False
+            By (distance, row) if True, by row otherwise.
+
+        Returns
+        -------
+        distances : ndarray of object, shape (n_queries,)
+            Arrays of float64; only if `return_distance`.
+        neighbours : ndarray of object, shape (n_queries,)
+            Arrays of int64.
+        """
+        check_is_fitted(self)
+        if sort_results and not return_distance:
+            raise UsageError("return_distance must be True if sort_results is True.")
+        radius = self.radius if radius is None else radius
+        check_number("radius", radius, least=0)
+        queries, row_groups, query_groups = self._queries(X)
+        indptr, rows, distances = self._opened_index().within(
+            queries, float(radius), row_groups, query_groups, thread_count(self.n_jobs)
+        )
+        found_rows = np.empty(len(queries), dtype=object)
+        found_distances = np.empty(len(queries), dtype=object)
+        for i in range(len(queries)):
+            part = slice(indptr[i], indptr[i + 1])
+            order = slice(None) if sort_results else np.argsort(rows[part], kind="stable")
+            found_rows[i] = rows[part][order]
+            found_distances[i] = distances[part][order]
+        return (found_distances, found_rows) if return_distance else found_rows
+
+    def radius_neighbors_graph(
+        self, X: Any = None, radius: float | None = None, mode: str = "connectivity", sort_results: bool = False
+    ) -> Any:
+        """The graph of neighbours within a radius as a sparse matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+        radius : float, default=None
+        mode : {"connectivity", "distance"}, default="connectivity"
+        sort_results : bool, default=False
+            Whether each row of the matrix is ordered by distance; needs mode="distance".
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit)
+        """
+        check_is_fitted(self)
+        check_mode(mode)
+        distances, neighbours = self.radius_neighbors(X, radius, sort_results=sort_results)
+        indptr = np.concatenate([[0], np.cumsum([len(part) for part in neighbours])])
+        rows = np.concatenate([*neighbours, np.empty(0, dtype=np.int64)]).astype(np.int64)
+        values = np.ones(len(rows)) if mode == "connectivity" else np.concatenate([*distances, np.empty(0)])
+        return sparse.csr_matrix((values, rows, indptr), shape=(len(neighbours), self.n_samples_fit_))

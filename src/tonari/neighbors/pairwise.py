@@ -1,0 +1,109 @@
+"""Search under metrics that the engine has no kernel for: scikit-learn's pairwise distances, in tiles.
+
+Slower, and as exact as the metric's own function; ordered by (distance, row) like the native search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.metrics import pairwise_distances
+
+from tonari.neighbors.metrics import MetricChoice
+
+
+class PairwiseIndex:
+    """Rows and a metric; answers like the native index.
+
+    Parameters
+    ----------
+    rows : ndarray
+        The fitted rows; ignored for ``precomputed``.
+    metric : MetricChoice
+    """
+
+    def __init__(self, rows: NDArray[Any], metric: MetricChoice) -> None:
+        self.rows = rows
+        self.metric = metric
+
+    def search(
+        self, queries: NDArray[Any], k: int, row_groups: NDArray[np.int32] | None,
+        query_groups: NDArray[np.int32] | None, threads: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
+        """The k nearest rows of every query, rows of its own group left out.
+
+        Parameters
+        ----------
+        queries : ndarray
+        k : int
+        row_groups, query_groups : ndarray of int32 or None
+        threads : int
+            Not used: the metrics of scikit-learn run as they are.
+
+        Returns
+        -------
+        distances, neighbours : ndarray of shape (n_queries, k)
+        """
+        distances = np.empty((len(queries), k))
+        neighbours = np.empty((len(queries), k), dtype=np.int64)
+        for part, found in self._tiles(queries, row_groups, query_groups):
+            # A stable sort keeps equal distances in the order of rows.
+            order = np.argsort(found, axis=1, kind="stable")[:, :k]
+            neighbours[part] = order
+            distances[part] = np.take_along_axis(found, order, axis=1)
+        return distances, neighbours
+
+    def within(
+        self, queries: NDArray[Any], radius: float, row_groups: NDArray[np.int32] | None,
+        query_groups: NDArray[np.int32] | None, threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
+        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
+
+        Parameters
+        ----------
+        queries : ndarray
+        radius : float
+        row_groups, query_groups : ndarray of int32 or None
+        threads : int
+
+        Returns
+        -------
+        indptr, rows, distances : ndarray
+        """
+        rows: list[NDArray[np.int64]] = []
+        distances: list[NDArray[np.float64]] = []
+        for _, found in self._tiles(queries, row_groups, query_groups):
+            for line in found:
+                near = np.flatnonzero(line <= radius)
+                near = near[np.argsort(line[near], kind="stable")]
+                rows.append(near)
+                distances.append(line[near])
+        indptr = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
+        return indptr, np.concatenate([*rows, np.empty(0, np.int64)]).astype(np.int64), np.concatenate(
+            [*distances, np.empty(0)]
+        )  # fmt: skip
+
+    def _tiles(
+        self, queries: NDArray[Any], row_groups: NDArray[np.int32] | None, query_groups: NDArray[np.int32] | None
+    ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        width = queries.shape[1] if self.metric.name == "precomputed" else len(self.rows)
+        height = max(1, int(get_config()["working_memory"] * 2**20 / (3 * 8 * max(1, width))))
+        for start in range(0, len(queries), height):
+            part = slice(start, min(len(queries), start + height))
+            found = np.array(self._distances(queries[part]), dtype=np.float64)
+            if row_groups is not None and query_groups is not None:
+                found[query_groups[part][:, None] == row_groups[None, :]] = np.inf
+            yield part, found
+
+    def _distances(self, queries: NDArray[Any]) -> NDArray[Any]:
+        if self.metric.name == "precomputed":
+            return queries
+        found: NDArray[Any] = pairwise_distances(
+            queries, self.rows, metric=self.metric.name, ensure_all_finite=self.metric.name != "nan_euclidean",
+            **self.metric.effective_params,
+        )  # fmt: skip
+        return found
