@@ -111,8 +111,9 @@ build/tidy/compile_commands.json: CMakeLists.txt $(wildcard cmake/*.cmake tests/
 	@touch $@
 
 build/tidy/%.ok: %.cpp build/tidy/compile_commands.json .clang-tidy $(filter-out %.cpp,$(CPP))
+	@mkdir -p $(@D)
 	@if grep -q '$(CURDIR)/$<"' build/tidy/compile_commands.json; then \
-	  echo "clang-tidy $<" && $(BIN)/clang-tidy -quiet -p build/tidy $< 2> $(@D)/log || { cat $(@D)/log; exit 1; }; \
+	  echo "clang-tidy $<" && $(BIN)/clang-tidy -quiet -p build/tidy $< 2> $@.log || { cat $@.log; exit 1; }; \
 	else \
 	  echo "clang-tidy LEFT OUT $< (native tests need doctest)"; \
 	fi

@@ -10,7 +10,6 @@
 #include "base/pool.hpp"
 
 #include <algorithm>
-#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/floats.hpp"
 
 #if !defined(_WIN32)
 #include <signal.h>
@@ -46,22 +46,6 @@ int64_t process_id() {
   return static_cast<int64_t>(::getpid());
 #endif
 }
-
-// The default rounding and no flushing of subnormal numbers while it lives. A library built with -ffast-math changes
-// both for the thread that loads it, and the threads of one run would then give different bits.
-class DefaultFloats {
- public:
-  DefaultFloats() {
-    std::fegetenv(&saved_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~DefaultFloats() { std::fesetenv(&saved_); }
-  DefaultFloats(const DefaultFloats&) = delete;
-  DefaultFloats& operator=(const DefaultFloats&) = delete;
-
- private:
-  std::fenv_t saved_;
-};
 
 // Threads started while it lives leave signals such as Ctrl-C to the threads of the caller; faults they keep.
 class SignalsBlocked {
@@ -232,7 +216,7 @@ void Pool::grow(int helpers) noexcept {
 }
 
 void Pool::serve() {
-  std::fesetenv(FE_DFL_ENV);
+  const DefaultFloats floats;
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return tickets_ > 0; });

@@ -43,9 +43,8 @@ void hits(const In2<int32_t>& codes, const In1<int32_t>& truth, const In1<int64_
   without_gil([&] { score_hits(view(codes), view(truth), rows, out.data()); });
 }
 
-void counts(const In2<int32_t>& codes, const In1<int32_t>& truth, const In1<int64_t>& order,
-            const In1<int64_t>& starts, int32_t classes, const Out3<int64_t>& hits_out,
-            const Out3<int64_t>& predicted) {
+void counts(const In2<int32_t>& codes, const In1<int32_t>& truth, const In1<int64_t>& order, const In1<int64_t>& starts,
+            int32_t classes, const Out3<int64_t>& hits_out, const Out3<int64_t>& predicted) {
   const SplitRows rows = split_rows_of(order, starts, codes.shape(1));
   require(truth.shape(0) == codes.shape(1), "codes and truth must have the same rows");
   require(classes >= 1, "classes must be at least 1");
@@ -56,8 +55,8 @@ void counts(const In2<int32_t>& codes, const In1<int32_t>& truth, const In1<int6
   without_gil([&] { score_counts(view(codes), view(truth), rows, classes, hits_out.data(), predicted.data()); });
 }
 
-void errors(const In2<double>& values, const In1<double>& truth, const In1<int64_t>& order,
-            const In1<int64_t>& starts, const Out3<double>& sums) {
+void errors(const In2<double>& values, const In1<double>& truth, const In1<int64_t>& order, const In1<int64_t>& starts,
+            const Out3<double>& sums) {
   const SplitRows rows = split_rows_of(order, starts, values.shape(1));
   require(truth.shape(0) == values.shape(1), "values and truth must have the same rows");
   require_cells(sums, values.shape(0), rows, kErrorSums);

@@ -48,8 +48,8 @@ Areas areas_of(std::vector<std::pair<double, uint8_t>>& ranks) {
   }
   const double undefined = std::numeric_limits<double>::quiet_NaN();
   const int64_t negatives = total - positives;
-  return {positives && negatives ? static_cast<double>(doubled_pairs) / (2.0 * static_cast<double>(positives) *
-                                                                         static_cast<double>(negatives))
+  return {positives && negatives ? static_cast<double>(doubled_pairs) /
+                                       (2.0 * static_cast<double>(positives) * static_cast<double>(negatives))
                                  : undefined,
           positives ? precision_sum / static_cast<double>(positives) : undefined};
 }

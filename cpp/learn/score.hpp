@@ -35,7 +35,6 @@ void score_errors(MatrixView<const double> values, Span<const double> truth, con
 // areas[candidate][split]: {area under the ROC curve, average precision} of values as scores for the positive rows.
 // NaN where a split lacks positives (both) or negatives (the first). Equal scores count as one threshold.
 inline constexpr int64_t kAreas = 2;
-void score_ranking(MatrixView<const double> values, Span<const uint8_t> positive, const SplitRows& rows,
-                   double* areas);
+void score_ranking(MatrixView<const double> values, Span<const uint8_t> positive, const SplitRows& rows, double* areas);
 
 }  // namespace tonari

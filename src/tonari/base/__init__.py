@@ -1,0 +1,1 @@
+"""The estimator contract: validation, errors, threads, progress, and the held-out protocol."""

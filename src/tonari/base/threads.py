@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from numbers import Integral
+from typing import Any
 
 import joblib
 from joblib.parallel import get_active_backend
@@ -11,7 +12,7 @@ from joblib.parallel import get_active_backend
 from tonari.base.errors import UsageError
 
 
-def thread_count(n_jobs: int | None) -> int:
+def thread_count(n_jobs: Any) -> int:
     """Number of native threads for `n_jobs`.
 
     Parameters
@@ -40,7 +41,8 @@ def thread_count(n_jobs: int | None) -> int:
         raise TypeError(f"n_jobs must be a whole number or None, got {n_jobs!r}")
     if n_jobs == 0:
         raise UsageError("n_jobs=0 has no meaning.", "Use None or -1 for all cores, or a number of at least 1.")
-    return int(n_jobs) if n_jobs > 0 else max(1, _allowed() + 1 + int(n_jobs))
+    jobs = int(n_jobs)
+    return jobs if jobs > 0 else max(1, _allowed() + 1 + jobs)
 
 
 def _allowed() -> int:

@@ -51,13 +51,12 @@ def check_number(
     kind = "a whole number" if whole else "a number"
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if whole else Real):
         raise TypeError(f"{name} must be {kind}, got {value!r} of type {type(value).__name__}")
-    if np.isnan(value) or value < least or (above and value == least):
+    number = float(value)
+    if np.isnan(number) or number < least or (above and number == least):
         raise UsageError(f"{name} must be {'more than' if above else 'at least'} {least:g}, got {value!r}.")
 
 
-def check_rows(
-    estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, copy: bool = False
-) -> NDArray[Any]:
+def check_rows(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, copy: bool = False) -> NDArray[Any]:
     """Validate a table of numbers: two-dimensional, finite, float32 or float64, the columns seen at fit.
 
     Sparse input is made dense, within scikit-learn's ``working_memory``.

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from tonari.cli import streams
 
 if TYPE_CHECKING:
-    from tonari.model_selection.compare import Comparison
+    from tonari.model_selection.comparison import Comparison
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 
@@ -67,7 +67,7 @@ def compare(
     debug
         Show where an error came from.
     """
-    from tonari.model_selection.compare import compare as run
+    from tonari.model_selection.comparison import compare as run
 
     folder = _folder(data) if output is None else output
     comparison = run(

@@ -285,9 +285,7 @@ def error_scores(values: Floats, truth: Floats, rows: SplitRows, measures: Seque
             np.divide(explained, total_spread, out=score, where=np.broadcast_to(varies, score.shape))
             scores.append(np.where((sizes < 2) & (measure == "r2"), np.nan, 1.0 - score))
     if "r2" in measures and (sizes < 2).any():
-        warnings.warn(
-            "R^2 score is not well-defined with less than two samples.", UndefinedMetricWarning, stacklevel=2
-        )
+        warnings.warn("R^2 score is not well-defined with less than two samples.", UndefinedMetricWarning, stacklevel=2)
     finite = np.isfinite(squared)
     return [np.where(finite, score, np.nan) for score in scores]
 

@@ -6,14 +6,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tonari.model_selection.compare import Comparison, compare
+    from tonari.model_selection.comparison import Comparison, compare
     from tonari.model_selection.search import GridSearchCV
     from tonari.model_selection.tuned import TunedModel
 
 __all__ = ["Comparison", "GridSearchCV", "TunedModel", "compare"]
 
 # Imported when first asked for: a search needs no tables, and a comparison needs every learner.
-_HOMES = {"Comparison": "compare", "GridSearchCV": "search", "TunedModel": "tuned", "compare": "compare"}
+_HOMES = {"Comparison": "comparison", "GridSearchCV": "search", "TunedModel": "tuned", "compare": "comparison"}
 
 
 def __getattr__(name: str) -> Any:

@@ -87,6 +87,7 @@ class Drive:
         self.scoring = Scoring(
             task.scorer, self.configured, task.X, task.y, task.splits, task.score_params, task.error_score
         )
+        self.marks.multimetric = self.scoring.several
         self.passes = 0
         self.single_fits = 0
         self._suspect: str | None = None
@@ -114,30 +115,31 @@ class Drive:
 
     def _share(self, group: Group, split: int | None = None) -> None:
         """Let a group's learner answer all splits, or one split behind the group's steps."""
-        task, start, scoring, cells = self.task, time.perf_counter(), 0.0, np.zeros_like(self.marks.answered)
+        marks, start, scoring = self.marks, time.perf_counter(), 0.0
+        cells: list[Any] = []
         try:
             responses = self.scoring.responses(group.learner)
             for block in self._blocks(group, split, responses):
+                if block.error is not None:
+                    marks.because(f"{type(block.error).__name__}: {block.error}")
+                    continue
                 begin = time.perf_counter()
                 own = np.ix_(block.candidates, np.unique(block.split))
-                cells[own] = True
-                if block.error is not None:
-                    self.marks.because(f"{type(block.error).__name__}: {block.error}")
-                    continue
-                self.scoring.score(block, self.marks)
+                cells.append(own)
+                self.scoring.score(block, marks)
                 spent = time.perf_counter() - begin
-                self.marks.score_time[own] = spent / self.marks.score_time[own].size
+                marks.score_time[own] = spent / marks.score_time[own].size
                 scoring += spent
         except Refusal as refusal:
-            self.marks.because(str(refusal))
+            marks.because(str(refusal))
         except Exception as error:
-            if task.verbose > 0:
-                print(f"The shared pass failed, candidates are fitted one by one: {error}")  # noqa: T201
             self._suspect = f"{type(error).__name__}: {error}"
-            self.marks.because(f"the shared pass failed: {self._suspect}")
-        if cells.any():
+            marks.because(f"the shared pass failed: {self._suspect}")
+        if cells:
             self.passes += 1
-            self.marks.fit_time[cells] = (time.perf_counter() - start - scoring) / np.count_nonzero(cells)
+            answers = sum(len(candidates) * splits.shape[1] for candidates, splits in cells)
+            for own in cells:
+                marks.fit_time[own] = (time.perf_counter() - start - scoring) / answers
 
     def _blocks(self, group: Group, split: int | None, responses: Sequence[str]) -> Iterator[Block]:
         """What the learner answers, with candidates, splits and rows numbered as in the whole task."""
@@ -184,14 +186,16 @@ class Drive:
         task, marks = self.task, self.marks
         rest = np.argwhere(~marks.answered)
         self.single_fits = len(rest)
+        if len(rest) == 0:
+            return
         n_candidates, n_splits = marks.shape
         done = Parallel(n_jobs=task.n_jobs, pre_dispatch=task.pre_dispatch)(
             delayed(_fit_and_score)(
                 clone(task.estimator), task.X, task.y, scorer=task.scorer,
-                train=task.splits.train(split), test=task.splits.test(split), verbose=task.verbose,
-                parameters=task.candidates[candidate], fit_params=task.fit_params, score_params=task.score_params,
-                return_times=True, split_progress=(split, n_splits), candidate_progress=(candidate, n_candidates),
-                error_score=task.error_score,
+                train=task.splits.train(split), test=task.splits.test(split), parameters=task.candidates[candidate],
+                fit_params=task.fit_params, score_params=task.score_params, error_score=task.error_score,
+                return_times=True, verbose=task.verbose,
+                split_progress=(split, n_splits), candidate_progress=(candidate, n_candidates),
             )
             for candidate, split in rest.tolist()
         )  # fmt: skip
@@ -216,7 +220,7 @@ class Drive:
             everything: list[Mapping[str, Any]] = [result for result in results if result["fit_error"] is not None]
             everything += [{"fit_error": None}] * (marks.answered.size - len(everything))
             _warn_or_raise_about_fit_failures(everything, self.task.error_score)
-        for name in self.scoring.scorers if self.scoring.several else []:
-            marks.column(name)
+        names = list(self.scoring.scorers) if self.scoring.several else list(marks.scores) or ["score"]
         for candidate, split in failed:
-            marks.put(candidate, split, dict.fromkeys(marks.scores, self.task.error_score) or self.task.error_score)
+            for name in names:
+                marks.column(name)[candidate, split] = self.task.error_score

@@ -136,4 +136,5 @@ class StandIn:
 
 
 def _touch(stand_in: StandIn, what: str) -> NoReturn:
-    object.__getattribute__(stand_in, "_record").touch(what)
+    record: Record = object.__getattribute__(stand_in, "_record")
+    record.touch(what)

@@ -20,7 +20,7 @@ from tonari.neighbors.stored import StoredNeighbors
 from tonari.neighbors.voting import check_weights, vote
 
 
-class KNeighborsClassifier(StoredNeighbors, HeldOutNeighbors, ClassifierMixin, NeighborsBase):  # type: ignore[misc]
+class KNeighborsClassifier(StoredNeighbors, HeldOutNeighbors, ClassifierMixin, NeighborsBase):
     """Classify by the vote of the k nearest rows, found exactly.
 
     Parameters
@@ -101,7 +101,7 @@ class KNeighborsClassifier(StoredNeighbors, HeldOutNeighbors, ClassifierMixin, N
         check_weights(self.weights)
         rows, y = check_rows_and_labels(self, X, y, allow_nan=metric.name == "nan_euclidean")
         classes, self._y, self.outputs_2d_ = encode_labels(y)
-        self.classes_ = classes if self.outputs_2d_ else classes[0]
+        self.classes_: Any = classes if self.outputs_2d_ else classes[0]
         self._fit_rows(rows, metric)
         return self
 
@@ -170,7 +170,7 @@ class KNeighborsClassifier(StoredNeighbors, HeldOutNeighbors, ClassifierMixin, N
         self.classes_ = classes if self.outputs_2d_ else classes[0]
 
     def _class_list(self) -> list[NDArray[Any]]:
-        return self.classes_ if self.outputs_2d_ else [self.classes_]
+        return list(self.classes_) if self.outputs_2d_ else [np.asarray(self.classes_)]
 
     def _vote(
         self, distances: NDArray[np.float64], neighbours: NDArray[np.int64], output: int, *, shares: bool

@@ -6,6 +6,7 @@ fold (leave-one-out: outside itself). Any other splits are searched one by one, 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -154,9 +155,9 @@ class HeldOutNeighbors:
             raise Refusal(f"the table as a whole does not pass validation ({error})") from error
         if allow_nan and np.isnan(rows).any() and any(s.metric.name != "nan_euclidean" for s in settings):
             raise Refusal("some candidates cannot take missing values")
-        for i, error in failed:
+        for candidate, reason in failed:
             for split in range(len(splits)):
-                yield _failure(splits, split, [i], error)
+                yield _failure(splits, split, [candidate], reason)
         wants = tuple(responses)
         threads = thread_count(self.n_jobs)  # type: ignore[attr-defined]
         for group in _by_metric(settings):
@@ -166,11 +167,13 @@ class HeldOutNeighbors:
                 else:
                     yield from self._share(found, target, wants)
 
+    @abstractmethod
     def _target_for_sharing(self, y: NDArray[Any]) -> Any:
-        raise NotImplementedError
+        """What `_share` needs of y, made once."""
 
+    @abstractmethod
     def _share(self, found: Found, target: Any, wants: tuple[str, ...]) -> Iterator[Block]:
-        raise NotImplementedError
+        """The answers that these neighbours give."""
 
 
 def _presence(target: Any) -> NDArray[np.int32]:
@@ -255,9 +258,7 @@ def _all_classes_outside(fold: NDArray[np.int32], codes: NDArray[np.int32], n_sp
     return complete
 
 
-def _runs_of_splits(
-    chosen: NDArray[np.intp], sizes: NDArray[np.int64], kmax: int
-) -> Iterator[NDArray[np.intp]]:
+def _runs_of_splits(chosen: NDArray[np.intp], sizes: NDArray[np.int64], kmax: int) -> Iterator[NDArray[np.intp]]:
     """Runs of splits whose neighbours fit in a quarter of the working memory; a split is never cut."""
     most = max(1, int(get_config()["working_memory"] * 2**18 / (16 * kmax)))
     start, rows = 0, 0

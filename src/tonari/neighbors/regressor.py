@@ -20,7 +20,7 @@ from tonari.neighbors.stored import StoredNeighbors
 from tonari.neighbors.voting import average, check_weights
 
 
-class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, NeighborsBase):  # type: ignore[misc]
+class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, NeighborsBase):
     """Predict the mean of the k nearest rows' values, the neighbours found exactly.
 
     Parameters
@@ -115,7 +115,7 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         distances, neighbours = self.kneighbors(X)
         setting = (distances.shape[1], self.weights)
         means = average(distances, neighbours, [setting], self._y, thread_count(self.n_jobs))[0]
-        return means[:, 0] if self._flat else means
+        return np.asarray(means[:, 0] if self._flat else means)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What was learned, as named arrays.

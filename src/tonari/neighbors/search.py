@@ -110,7 +110,7 @@ def build_index(rows: NDArray[Any], metric: MetricChoice, threads: int) -> Nativ
     return NativeIndex(rows, metric, threads) if metric.native else PairwiseIndex(rows, metric)
 
 
-class NeighborsBase(BaseEstimator):  # type: ignore[misc]
+class NeighborsBase(BaseEstimator):
     """Fitted rows and the questions put to them: `kneighbors`, `radius_neighbors` and their graphs."""
 
     n_neighbors: Any
@@ -142,14 +142,17 @@ class NeighborsBase(BaseEstimator):  # type: ignore[misc]
         choice = resolve_metric(self.metric, self.p, self.metric_params)
         if self.algorithm in ("kd_tree", "ball_tree") and choice.name in ("cosine", "precomputed", "nan_euclidean"):
             raise UsageError(
-                f"Metric {choice.name!r} not valid for algorithm={self.algorithm!r}.", "Use algorithm='brute' or 'auto'."
+                f"Metric {choice.name!r} not valid for algorithm={self.algorithm!r}.",
+                "Use algorithm='brute' or 'auto'.",
             )
         return choice
 
     def _fit_rows(self, rows: NDArray[Any], metric: MetricChoice) -> None:
         if metric.name == "precomputed":
             if rows.shape[0] != rows.shape[1]:
-                raise UsageError(f"Precomputed matrix must be square. Input is a {rows.shape[0]}x{rows.shape[1]} matrix.")
+                raise UsageError(
+                    f"Precomputed matrix must be square. Input is a {rows.shape[0]}x{rows.shape[1]} matrix."
+                )
             _check_distances(rows)
         self._fit_X = rows
         self._metric = metric
@@ -238,9 +241,7 @@ class NeighborsBase(BaseEstimator):  # type: ignore[misc]
         distances, neighbours = self.kneighbors(X, n_neighbors)
         values = np.ones(neighbours.size) if mode == "connectivity" else distances.ravel()
         indptr = np.arange(0, neighbours.size + 1, neighbours.shape[1])
-        return sparse.csr_matrix(
-            (values, neighbours.ravel(), indptr), shape=(len(neighbours), self.n_samples_fit_)
-        )
+        return sparse.csr_matrix((values, neighbours.ravel(), indptr), shape=(len(neighbours), self.n_samples_fit_))
 
 
 def check_mode(mode: Any) -> None:
@@ -251,9 +252,7 @@ def check_mode(mode: Any) -> None:
     mode : str
     """
     if mode not in ("connectivity", "distance"):
-        raise UsageError(
-            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead.'
-        )
+        raise UsageError(f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead.')
 
 
 def _check_distances(distances: NDArray[Any]) -> None:

@@ -213,8 +213,8 @@ def bar(scale: Scale, low: float | None, middle: float | None, high: float | Non
         return None
     beyond = "below" if middle < scale.low else "above" if middle > scale.high else ""
     ends = [middle if end is None or not math.isfinite(end) else end for end in (low, high)]
-    clipped = [scale.at(min(max(value, scale.low), scale.high)) for value in (*ends, middle)]
-    return Bar(*clipped, beyond)
+    left, right, centre = (scale.at(min(max(value, scale.low), scale.high)) for value in (*ends, middle))
+    return Bar(left, right, centre, beyond)
 
 
 def _unit_chart(

@@ -6,47 +6,84 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tonari.metrics import Confusion, wilson
+from tonari.model_selection.judge import METRICS
 from tonari.report import charts
-from tonari.report.wording import clean, count, counted, isolated, listed, score, short
+from tonari.report.wording import capital, clean, count, counted, isolated, listed, score, short
 
-# A matrix up to this size is shown at once, with shares; a larger one opens on request after its most frequent mistakes.
+# A matrix up to this size is shown at once, with shares; a larger one on request, after its most frequent mistakes.
 SMALL_MATRIX, LARGE_MATRIX = 12, 100
 # Rows that a table shows at once, and that it shows on request.
-SHOWN, HIDDEN = 12, 1000
-
-METRIC_NAMES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "f1": "mean F1 over classes",
-    "roc_auc": "area under the ROC curve",
-}
+SHOWN, HIDDEN = 12, 300
+# Signs of a candidate's label in a sentence or a table, and families that a sentence names.
+LONG, MOST_NAMED = 100, 8
 
 
-def answer(result: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Ranks:
+    """Candidates as the report divides them: the best of each family, the next best, the rest, the references."""
+
+    leaders: tuple[Mapping[str, Any], ...]
+    following: tuple[Mapping[str, Any], ...]
+    rest: tuple[Mapping[str, Any], ...]
+    references: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> Ranks:
+        """Divide the candidates of a result."""
+        ranked = sorted((one for one in result["candidates"] if not one["reference"]), key=lambda one: one["rank"])
+        firsts: dict[str, Mapping[str, Any]] = {}
+        for one in ranked:
+            firsts.setdefault(one["family"], one)
+        leaders = tuple(firsts.values())
+        others = tuple(one for one in ranked if firsts[one["family"]] is not one)
+        room = max(SHOWN - len(leaders), 3)
+        references = tuple(one for one in result["candidates"] if one["reference"])
+        return cls(leaders, others[:room], others[room:], references)
+
+    @property
+    def shown(self) -> tuple[Mapping[str, Any], ...]:
+        """Those with a row in the first table."""
+        return self.leaders + self.following
+
+    @property
+    def every(self) -> tuple[Mapping[str, Any], ...]:
+        """All but the references."""
+        return self.shown + self.rest
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """The winner; it leads its family."""
+        return next(one for one in self.leaders if one["chosen"])
+
+
+def answer(result: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:
     """The answer in one sentence, what it leaves open, and the picture of its interval."""
     plan, test = result["plan"], result["test"]
-    label = isolated(result["winner"]["label"])
+    label = isolated(short(result["winner"]["label"], LONG))
     low, high = test["interval"]
-    beats = low > test["majority_score"]
-    scored = f"{metric_name(test['metric'])} {score(test['score'])} on {counted(test['rows'], 'held-out row')}"
+    metric = metric_name(test["metric"])
+    scored = f"{metric} {score(test['score'])} on {counted(test['rows'], 'held-out row')}"
     between = f"95\N{NO-BREAK SPACE}% interval {score(low)} to {score(high)}"
     majority = score(test["majority_score"])
-    if not beats:
-        opening = (
+    if low <= test["majority_score"]:
+        sentence = (
             f"No candidate is clearly better than always answering the commonest class, which scores {majority}: "
-            f"the best, {label}, reaches {scored} ({between})."
+            f"the chosen one, {label}, reaches {scored} ({between})."
         )
-    elif plan["candidates"] == 1:
-        opening = f"{label}, the only candidate, reaches {scored} ({between}); the commonest class alone scores {majority}."
     else:
-        opening = (
-            f"{label} is the best of {count(plan['candidates'])} candidates: {scored} ({between}); "
-            f"always answering the commonest class scores {majority}."
+        role = (
+            "the only candidate," if plan["candidates"] == 1
+            else f"the best of {count(plan['candidates'])} candidates," if ranks.chosen["rank"] == 1
+            else f"the best of {count(plan['candidates'])} candidates that can be written to a file,"
+        )  # fmt: skip
+        sentence = (
+            f"{label}, {role} reaches {scored} ({between}); always answering the commonest class scores {majority}."
         )
     scale, ticks = charts.interval_scale([(low, high), (test["majority_score"], test["score"])], 176, 640, 6)
     rows = [
@@ -54,76 +91,58 @@ def answer(result: Mapping[str, Any]) -> dict[str, Any]:
         ("commonest class", majority, charts.bar(scale, None, test["majority_score"], None)),
     ]
     return {
-        "sentence": opening,
-        "ties": _ties(result),
-        "strip": {"rows": rows, "ticks": ticks, "title": f"{metric_name(test['metric']).capitalize()}: {between}"},
-        "interval_of": test["interval_of"],
-        "sure": low == high,
+        "sentence": sentence,
+        "ties": _ties(ranks),
+        "strip": {"rows": rows, "ticks": ticks, "title": f"{capital(metric)}: {between}"},
+        "without_width": low == high,
     }
 
 
-def _ties(result: Mapping[str, Any]) -> str:
-    """Which other candidates cross-validation does not tell apart from the chosen one."""
-    others = [one for one in _distinct(result["candidates"]) if not one["chosen"]]
-    tied = Counter(one["family"] for one in others if one["tied"] and not one["reference"])
+def _ties(ranks: Ranks) -> str:
+    """Which other candidates cross-validation does not tell apart from the best."""
+    best = min(ranks.leaders, key=lambda one: one["rank"])
+    others = [one for one in ranks.every if one is not best]
+    subject = "it" if best["chosen"] else f"the best by cross-validation, {isolated(short(best['label'], LONG))}"
+    settings = Counter(one["family"] for one in others)
+    tied = Counter(one["family"] for one in others if one["tied"])
     sentences = []
     if tied:
-        own = result["winner"]["family"]
+        order = sorted(tied, key=lambda family: (family != best["family"], -tied[family], family))
         phrases = [
-            f"{counted(n, 'other setting')} of {isolated(family)}" if family == own
-            else isolated(family) if n == 1 and _settings(others, family) == 1
-            else f"{counted(n, 'setting')} of {isolated(family)}"
-            for family, n in sorted(tied.items(), key=lambda item: (item[0] != own, -item[1], item[0]))
+            f"{counted(tied[family], 'other setting')} of {isolated(family)}" if family == best["family"]
+            else isolated(family) if settings[family] == 1
+            else f"{counted(tied[family], 'setting')} of {isolated(family)}"
+            for family in order[:MOST_NAMED]
         ]  # fmt: skip
-        named = listed(phrases) if len(phrases) <= 8 else f"{', '.join(phrases[:8])}, and {len(phrases) - 8} other families"
-        sentences.append(f"Cross-validation does not tell these apart from it: {named}.")
-    elif any(not one["reference"] for one in others):
-        sentences.append("Cross-validation tells it apart from every other candidate.")
-    if any(one["tied"] and one["reference"] for one in others):
-        sentences.append("Nor does it tell it apart from the majority class.")
+        if len(order) > MOST_NAMED:
+            phrases.append(counted(len(order) - MOST_NAMED, "other family", "other families"))
+        sentences.append(f"Cross-validation does not tell these apart from {subject}: {listed(phrases)}.")
+    elif others:
+        sentences.append(f"Cross-validation tells {subject} apart from every other candidate.")
+    if any(one["tied"] for one in ranks.references):
+        sentences.append("It does not tell always answering the commonest class apart from the best either.")
     return " ".join(sentences)
 
 
-def _settings(candidates: Sequence[Mapping[str, Any]], family: str) -> int:
-    return sum(one["family"] == family for one in candidates)
+def candidates(ranks: Ranks) -> dict[str, Any]:
+    """Rows of the tables of candidates, with their intervals on one scale."""
+    scale, ticks = charts.interval_scale([(one["low"], one["high"]) for one in ranks.shown], 18, 202, 3)
 
-
-def candidates(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The best of each family, the next best, the references, and the rest."""
-    every = _distinct(result["candidates"])
-    references = [one for one in every if one["reference"]]
-    ranked = sorted((one for one in every if not one["reference"]), key=_rank)
-    best: dict[str, Mapping[str, Any]] = {}
-    for one in ranked:
-        best.setdefault(one["family"], one)
-    leaders = list(best.values())
-    leading = {id(one) for one in leaders}
-    others = [one for one in ranked if id(one) not in leading]
-    following = others[: max(SHOWN - len(leaders), 3)]
-    rest = others[len(following) :]
-    shown = leaders + following
-    scale, ticks = charts.interval_scale(
-        [(one["low"], one["high"]) for one in shown if _is_number(one["low"]) and _is_number(one["high"])],
-        18, 202, 3,
-    )  # fmt: skip
-    chosen = next((one for one in shown if one["chosen"]), None)
-    guide = scale.at(chosen["mean"]) if chosen is not None and _is_number(chosen["mean"]) else None
-
-    def row(one: Mapping[str, Any]) -> dict[str, Any]:
-        return {**one, "bar": charts.bar(scale, one["low"], one["mean"], one["high"])}
+    def rows(part: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [{**one, "bar": charts.bar(scale, one["low"], one["mean"], one["high"])} for one in part]
 
     groups = [
-        ("Best of each family" if len(leaders) > 1 else "Best", [row(one) for one in leaders]),
-        ("Next best", [row(one) for one in following]),
-        ("For reference", [row(one) for one in references]),
+        ("Best of each family" if len(ranks.leaders) > 1 else "Best", rows(ranks.leaders)),
+        ("Next best", rows(ranks.following)),
+        ("For reference", rows(ranks.references)),
     ]
     return {
-        "groups": [(title, rows) for title, rows in groups if rows],
-        "rest": rest[:HIDDEN],
-        "left_out": max(len(rest) - HIDDEN, 0),
+        "groups": [(title, part) for title, part in groups if part],
+        "rest": ranks.rest[:HIDDEN],
+        "left_out": max(len(ranks.rest) - HIDDEN, 0),
         "ticks": ticks,
-        "guide": guide,
-        "total": len(ranked),
+        "guide": scale.at(ranks.chosen["mean"]),
+        "total": len(ranks.every),
     }
 
 
@@ -250,19 +269,15 @@ def usage(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def metric_name(metric: str) -> str:
     """A metric in words."""
-    return METRIC_NAMES.get(metric, clean(metric).replace("_", " "))
+    return METRICS[metric].title if metric in METRICS else clean(metric)
 
 
-def _distinct(every: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Candidates once each: the best of a family may stand a second time among all."""
-    seen: dict[tuple[str, str, Any], Mapping[str, Any]] = {}
-    for one in every:
-        seen.setdefault((one["family"], one["label"], one["rank"]), one)
-    return list(seen.values())
-
-
-def _rank(one: Mapping[str, Any]) -> float:
-    return math.inf if one["rank"] is None else one["rank"]
+def embedded(result: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:
+    """The result as the page holds it: candidates outside the first table without parameters, ends and fold scores."""
+    rest = {id(one) for one in ranks.rest}
+    brief = ("rank", "family", "label", "mean", "se", "chosen", "reference", "tied")
+    every = [{key: one[key] for key in brief} if id(one) in rest else one for one in result["candidates"]]
+    return {**result, "candidates": every}
 
 
 def _share_interval(part: int, whole: int) -> tuple[float, float] | None:

@@ -28,7 +28,7 @@ def render_report(result: Mapping[str, Any]) -> str:
     -------
     str
         A whole document, the same for the same result. It loads nothing, runs nothing, and holds the result as JSON in
-        ``<script type="application/json" id="result">``.
+        ``<script type="application/json" id="result">``: numbers to six digits, candidates of low rank in short.
     """
     schema = result.get("schema")
     if schema != SCHEMA:
@@ -36,6 +36,7 @@ def render_report(result: Mapping[str, Any]) -> str:
             f"A result of schema {schema!r} cannot be shown; this tonari knows schema {SCHEMA}.",
             "Compare again, or use the version that wrote it.",
         )
+    ranks = content.Ranks.of(result)
     return str(
         _environment().get_template("report.html.jinja").render(
             result=result,
@@ -43,14 +44,14 @@ def render_report(result: Mapping[str, Any]) -> str:
             test=result["test"],
             winner=result["winner"],
             metric=content.metric_name(result["test"]["metric"]),
-            answer=content.answer(result),
-            candidates=content.candidates(result),
+            answer=content.answer(result, ranks),
+            candidates=content.candidates(ranks),
             curves=content.curves(result),
             confusion=content.confusion(result),
             binary=content.binary(result),
             data=content.data(result),
             usage=content.usage(result),
-            embedded=_embedded(result),
+            embedded=_embedded(content.embedded(result, ranks)),
         )
     )  # fmt: skip
 
@@ -67,11 +68,12 @@ def _environment() -> Any:
 
     def user(text: object, length: int = 0) -> Any:
         """Text from the data, kept apart from the direction of the text around it."""
-        return Markup("<bdi>{}</bdi>").format(wording.short(text, length) if length else wording.clean(text))
+        name = wording.short(text, length) if length else wording.clean(text)
+        return name if name.isascii() else Markup("<bdi>{}</bdi>").format(name)
 
     environment.filters.update(
         user=user, clean=wording.clean, short=wording.short, count=wording.count, score=wording.score,
-        percent=wording.percent, counted=wording.counted,
+        percent=wording.percent, counted=wording.counted, capital=wording.capital,
     )  # fmt: skip
     return environment
 
@@ -83,7 +85,7 @@ def _embedded(result: Mapping[str, Any]) -> Any:
     text = json.dumps(_rounded(result), separators=(",", ":"), sort_keys=True, allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704
+    return Markup(text)
 
 
 def _rounded(value: Any) -> Any:

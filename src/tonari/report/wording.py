@@ -39,10 +39,10 @@ def score(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a share of rows in percent.
+    r"""Write a share of rows in percent.
 
     >>> percent(1 / 3), percent(1.0), percent(0.00001), percent(0.99999)
-    ('33.3\\xa0%', '100\\xa0%', '<0.1\\xa0%', '>99.9\\xa0%')
+    ('33.3\xa0%', '100\xa0%', '<0.1\xa0%', '>99.9\xa0%')
     """
     if share is None or not math.isfinite(share):
         return _UNKNOWN
@@ -56,9 +56,9 @@ def percent(share: float | None) -> str:
 
 
 def clean(text: object) -> str:
-    """Make a name or label safe to look at: what is invisible or turns the direction of reading is spelt out.
+    r"""Make a name or label safe to look at: what is invisible or turns the direction of reading is spelt out.
 
-    >>> clean("a\\u202eb"), clean("two\\nlines"), clean(" ")
+    >>> clean("a\u202eb"), clean("two\nlines"), clean(" ")
     ('a⟨U+202E⟩b', 'two⟨U+000A⟩lines', '(blank)')
     """
     text = str(text)
@@ -70,7 +70,7 @@ def clean(text: object) -> str:
 
 
 def isolated(text: object) -> str:
-    """Keep a name of another direction of writing from turning the sentence around it.
+    r"""Keep a name of another direction of writing from turning the sentence around it.
 
     >>> isolated("k-NN"), isolated("שכן")
     ('k-NN', '\u2068שכן\u2069')
@@ -108,6 +108,15 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     ('1 row', '1,200 rows', '2 classes')
     """
     return f"{count(n)} {noun if n == 1 else plural or noun + 's'}"
+
+
+def capital(text: str) -> str:
+    """Begin with a capital, and leave the rest as it is.
+
+    >>> capital("area under the ROC curve")
+    'Area under the ROC curve'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def _hidden(sign: str) -> bool:

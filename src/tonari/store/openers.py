@@ -18,7 +18,6 @@ OPENERS: dict[str, str] = {
     "neighbors.KNeighborsClassifier": "tonari.neighbors:KNeighborsClassifier",
     "neighbors.KNeighborsRegressor": "tonari.neighbors:KNeighborsRegressor",
     "neighbors.NearestNeighbors": "tonari.neighbors:NearestNeighbors",
-    "tables.TableEncoder": "tonari.tables:TableEncoder",
 }
 
 
@@ -38,7 +37,7 @@ def save_model(path: str | os.PathLike[str], model: Any, *, force: bool = False)
     str
         The SHA-256 that identifies the file.
     """
-    kind = next((kind for kind, target in OPENERS.items() if _loaded(target) is type(model)), None)
+    kind = next((kind for kind, target in OPENERS.items() if _names(target, type(model))), None)
     if kind is None:
         raise UsageError(
             f"A {type(model).__name__} cannot be saved as a model file.",
@@ -71,7 +70,7 @@ def open_model(path: str | os.PathLike[str], *, copy: bool = True) -> Any:
         return opener.from_file_parts(file.header, file.arrays)
     except ModelFileError as error:
         raise ModelFileError(
-            f"{path}: {error.message}", error.remedy, code=error.code, section=error.section
+            f"{path}: {error.message}", error.remedy, code=error.code, offset=error.offset, section=error.section
         ) from error
     except TonariError:
         raise
@@ -80,7 +79,9 @@ def open_model(path: str | os.PathLike[str], *, copy: bool = True) -> Any:
         raise Damage("content", f"does not describe a {name}").as_error(path) from error
 
 
-def _loaded(target: str) -> Any:
-    """The class that a line of the table names, if its module has been imported."""
+def _names(target: str, cls: type) -> bool:
+    """Whether a line of the table names this class; imports nothing."""
     module, _, name = target.partition(":")
-    return getattr(sys.modules.get(module), name, None)
+    if cls.__name__ != name or not f"{cls.__module__}.".startswith(f"{module}."):
+        return False
+    return getattr(sys.modules.get(module), name, None) is cls

@@ -62,7 +62,7 @@ def write_model(
     >>> import tempfile, numpy as np
     >>> from tonari.store import read_model, write_model
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sha256 = write_model(f"{folder}/a.tonari", "tables.TableEncoder", {"k": 5}, {"x": np.arange(3.0)})
+    ...     sha256 = write_model(f"{folder}/a.tonari", "neighbors.NearestNeighbors", {"k": 5}, {"x": np.arange(3.0)})
     ...     file = read_model(f"{folder}/a.tonari")
     >>> file.header, file.arrays["x"], file.sha256 == sha256
     ({'k': 5}, array([0., 1., 2.]), True)
@@ -73,8 +73,8 @@ def write_model(
     except Damage as damage:
         where = f" (section {damage.section!r})" if damage.section is not None else ""
         raise UsageError(f"The model cannot be written: {damage.finding}{where}.") from None
-    _check_target(target, force)
     try:
+        _check_target(target, force)
         digest = _write_atomically(target, image, force)
     except OSError as error:
         raise ModelFileError(
@@ -225,7 +225,8 @@ def _publish(temporary: Path, target: Path, force: bool) -> None:
         _check_target(target, force)
         temporary.replace(target)
     else:
-        temporary.unlink()
+        with contextlib.suppress(OSError):  # the file has its name; a second one does no harm
+            temporary.unlink()
 
 
 def _fsync_folder(folder: Path) -> None:

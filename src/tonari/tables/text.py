@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: From this share of numbers on, a column of categories is probably a column of numbers with a slip in it.
 NEARLY_NUMERIC = 0.9
+
+#: DuckDB's planner takes time quadratic in the columns of one statement (arrhythmia: 263 at once 50 s, 64 at once 1 s).
+COLUMNS_AT_ONCE = 64
 
 _DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T]\d.*)?|\d{1,2}([/.])\d{1,2}[/.](\d{4}|\d{2})( \d.*)?|\d{4}/\d{1,2}/\d{1,2}( \d.*)?"
 
@@ -83,9 +86,10 @@ class _Reader:
         self.width = len(dialect.names)
         counted = connection.execute("SELECT count(*) FROM raw").fetchone()
         self.rows = int(counted[0]) if counted else 0
-        # Written out once: DuckDB would otherwise repeat the nested expressions for every use of a cell.
-        cells = (f"CASE WHEN trim(c{i}) IN ({self.marks}) THEN NULL ELSE trim(c{i}) END AS c{i}" for i in range(self.width))
-        connection.execute(f"CREATE TEMP TABLE cells AS SELECT {', '.join(cells)} FROM raw")
+        self.parts = [range(low, min(low + COLUMNS_AT_ONCE, self.width)) for low in range(0, self.width, COLUMNS_AT_ONCE)]
+        for number, part in enumerate(self.parts):
+            cells = (f"CASE WHEN trim(c{i}) IN ({self.marks}) THEN NULL ELSE trim(c{i}) END AS c{i}" for i in part)
+            connection.execute(f"CREATE TEMP TABLE cells{number} AS SELECT {', '.join(cells)} FROM raw")
 
     def table(self, kinds: Mapping[str, Kind]) -> Table:
         """Decide what every column holds and fetch it."""
@@ -100,9 +104,11 @@ class _Reader:
             table.origins[name] = origin  # type: ignore[assignment]
             cell = f"lower(c{i})" if origin == "boolean" else f"c{i}"
             expressions.append(f"{self._number(i) if kind == 'numeric' else cell} AS c{i}")
-        fetched = self.connection.execute(f"SELECT {', '.join(expressions)} FROM cells").fetchnumpy()
-        for i, name in enumerate(names):
-            columns[name] = plain(fetched[f"c{i}"], table.kinds[name])
+        for number, part in enumerate(self.parts):
+            chosen = ", ".join(expressions[part.start : part.stop])
+            fetched = self.connection.execute(f"SELECT {chosen} FROM cells{number}").fetchnumpy()
+            for i in part:
+                columns[names[i]] = plain(fetched[f"c{i}"], table.kinds[names[i]])
         table.names, table.columns = list(names), columns
         table.row_numbers = np.arange(self.rows, dtype=np.int64)
         for i, name in enumerate(names):
@@ -112,7 +118,9 @@ class _Reader:
             if notes:
                 table.notes[name] = notes
         whole = self._whole_notes()
-        return table if not whole else _with_notes(table, whole)
+        if whole:
+            table.notes[""] = whole
+        return table
 
     def _number(self, i: int) -> str:
         """SQL for a cell as float64, NULL where it is not a number as people write them."""
@@ -122,42 +130,38 @@ class _Reader:
 
     def _facts(self) -> list[_Facts]:
         columns = range(self.width)
-        written = self._aggregate([f"count(c{i})" for i in columns], "raw")
-        counts = self._aggregate(
-            [f"count(c{i}), count({self._number(i)}), count(*) FILTER (c{i} SIMILAR TO '[+-]?0[0-9]+')" for i in columns]
-        )
-        facts = []
-        for i in columns:
-            present, numbers, padded = (int(count) for count in counts[3 * i : 3 * i + 3])
-            marked, mark = 0, None
-            if present < written[i]:
-                marks = f"FILTER (trim(c{i}) IN ({self.marks}) AND trim(c{i}) <> '')"
-                marked, mark = self._aggregate([f"count(*) {marks}, min(trim(c{i})) {marks}"], "raw")
-            facts.append(_Facts(present, numbers, padded, marked, mark))
-        texts = [i for i in columns if facts[i].numbers < facts[i].present]
-        if not texts:
-            return facts
-        other = "," if self.decimal == "." else r"\."
-        mark = r"\." if self.decimal == "." else ","
-        foreign = _literal(
-            rf"[+-]?(\d*{other}\d+|\d+{other})([eE][+-]?\d+)?|[+-]?\d{{1,3}}({other}\d{{3}})+({mark}\d*)?"
-        )
-        looks = self._aggregate([
-            f"count(*) FILTER (lower(c{i}) IN ('true', 'false')), "
-            f"count(*) FILTER (regexp_full_match(c{i}, {_literal(_DATE)})), "
-            f"count(*) FILTER (regexp_full_match(c{i}, {foreign})), "
-            f"min(c{i}) FILTER (regexp_full_match(c{i}, {foreign}))" for i in texts
-        ])  # fmt: skip
-        for at, i in enumerate(texts):
-            f = facts[i]
-            booleans, dates, commas, example = looks[4 * at : 4 * at + 4]
-            facts[i] = _Facts(
-                f.present, f.numbers, f.padded, f.marked, f.mark, int(booleans), int(dates), int(commas), example
-            )
-        return facts
+        written = self._counts("count({c})", columns, raw=True)
+        present = self._counts("count({c})", columns)
+        numbers = self._counts("count({number})", columns)
+        padded = self._counts("count(*) FILTER ({c} SIMILAR TO '[+-]?0[0-9]+')", [i for i in columns if numbers[i]])
+        marks = f"FILTER (trim({{c}}) IN ({self.marks}) AND trim({{c}}) <> '')"
+        marked = [i for i in columns if present[i] < written[i]]
+        mark = self._counts(f"min(trim({{c}})) {marks}", marked, raw=True)
+        n_marked = self._counts(f"count(*) {marks}", marked, raw=True)
+        texts = [i for i in columns if numbers[i] < present[i]]
+        booleans = self._counts("count(*) FILTER (lower({c}) IN ('true', 'false'))", texts)
+        dates = self._counts(f"count(*) FILTER (regexp_full_match({{c}}, {_literal(_braced(_DATE))}))", texts)
+        foreign = f"FILTER (regexp_full_match({{c}}, {_literal(_braced(_other_mark(self.decimal)))}))"
+        commas = self._counts(f"count(*) {foreign}", texts)
+        example = self._counts(f"min({{c}}) {foreign}", [i for i in texts if commas[i]])
+        return [
+            _Facts(
+                present[i], numbers[i], padded.get(i, 0), n_marked.get(i, 0), mark.get(i), booleans.get(i, 0),
+                dates.get(i, 0), commas.get(i, 0), example.get(i),
+            ) for i in columns
+        ]  # fmt: skip
 
-    def _aggregate(self, expressions: list[str], view: str = "cells") -> tuple[Any, ...]:
-        return self.connection.execute(f"SELECT {', '.join(expressions)} FROM {view}").fetchone() or ()
+    def _counts(self, template: str, columns: Iterable[int], *, raw: bool = False) -> dict[int, Any]:
+        """One aggregate for each of some columns, a part of them at a time."""
+        wanted, found = set(columns), {}
+        for number, part in enumerate(self.parts):
+            chosen = [i for i in part if i in wanted]
+            if chosen:
+                aggregates = ", ".join(template.format(c=f"c{i}", number=self._number(i)) for i in chosen)
+                source = "raw" if raw else f"cells{number}"
+                row = self.connection.execute(f"SELECT {aggregates} FROM {source}").fetchone() or ()
+                found.update(zip(chosen, row, strict=True))
+        return found
 
     def _decide(self, name: str, facts: _Facts, wanted: Kind | None) -> tuple[Kind, str]:
         if wanted == "categorical":
@@ -304,11 +308,18 @@ def _is_number(text: str, decimal: str) -> bool:
     return re.fullmatch(rf"[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", text, re.IGNORECASE) is not None
 
 
+def _other_mark(decimal: str) -> str:
+    """Numbers written with the mark that is not the decimal mark: 5,1 or 1,234,567 where the mark is a point."""
+    other, mark = (",", r"\.") if decimal == "." else (r"\.", ",")
+    return rf"[+-]?(\d*{other}\d+|\d+{other})([eE][+-]?\d+)?|[+-]?\d{{1,3}}({other}\d{{3}})+({mark}\d*)?"
+
+
+def _braced(pattern: str) -> str:
+    """A pattern that survives str.format."""
+    return pattern.replace("{", "{{").replace("}", "}}")
+
+
 def _literal(text: str) -> str:
     """Text as an SQL literal: quotes doubled, which is all that standard strings need."""
     return "'" + text.replace("'", "''") + "'"
 
-
-def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
-    table.notes[""] = notes
-    return table

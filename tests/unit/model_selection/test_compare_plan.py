@@ -15,7 +15,9 @@ from tonari.model_selection.plan import Plan, draw_up
 
 
 def planned(data: Any, target: str | None = "kind", **options: Any) -> Plan:
-    return draw_up(data, target, **{"drop": (), "seed": 0, "test_size": 1 / 3, "folds": 10, "metric": "accuracy"} | options)
+    return draw_up(
+        data, target, **{"drop": (), "seed": 0, "test_size": 1 / 3, "folds": 10, "metric": "accuracy"} | options
+    )
 
 
 def table(rows_of_class: dict[str, int], seed: int = 0) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def test_one_class_only_is_refused(labels: list[Any]) -> None:
 
 
 def test_a_class_of_one_row_is_refused_with_a_remedy() -> None:
-    with pytest.raises(DataError, match="Class 'rare' of the target column 'kind' .* has one row only") as caught:
+    with pytest.raises(DataError, match=r"Class 'rare' of the target column 'kind' .* has one row only") as caught:
         planned(table({"a": 20, "rare": 1}))
     assert caught.value.remedy
 

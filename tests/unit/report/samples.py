@@ -156,7 +156,9 @@ def binary() -> dict[str, Any]:
 def ten_classes() -> dict[str, Any]:
     """Ten digits from 64 columns."""
     columns = [column(f"pixel_{i // 8}_{i % 8}") for i in range(64)]
-    return result([str(i) for i in range(10)], rows=1797, skill=0.97, name="digits.parquet", target="digit", columns=columns)
+    return result(
+        [str(i) for i in range(10)], rows=1797, skill=0.97, name="digits.parquet", target="digit", columns=columns
+    )
 
 
 HOSTILE = (

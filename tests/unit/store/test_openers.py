@@ -44,6 +44,7 @@ class Median(Mean):
 def _table(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("tonari_test_learners")
     module.Mean = Mean  # type: ignore[attr-defined]
+    monkeypatch.setattr(Mean, "__module__", "tonari_test_learners.mean")
     monkeypatch.setitem(sys.modules, "tonari_test_learners", module)
     monkeypatch.setitem(OPENERS, "test.Mean", "tonari_test_learners:Mean")
 
@@ -68,7 +69,15 @@ def test_saving_twice_must_be_asked_for(tmp_path: Path) -> None:
     assert open_model(tmp_path / "m").mean.size == 4
 
 
-@pytest.mark.parametrize("model", [Median(np.arange(3.0)), object(), None, 3])
+class Other:
+    """Not the learner of that name."""
+
+
+Other.__name__ = "Mean"
+Other.__module__ = "tonari_test_learners.other"
+
+
+@pytest.mark.parametrize("model", [Median(np.arange(3.0)), Other(), object(), None, 3])
 def test_what_the_table_does_not_know_is_not_saved(tmp_path: Path, model: Any) -> None:
     """A subclass saved as its base would open as something else."""
     with pytest.raises(UsageError, match="cannot be saved as a model file"):
@@ -121,6 +130,29 @@ def test_every_line_of_the_table_leads_to_a_class(kind: str) -> None:
     assert callable(opener.to_file_parts)
     assert callable(opener.from_file_parts)
     assert kind == f"{module.removeprefix('tonari.')}.{name}"
+
+
+@pytest.mark.parametrize("name", ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"])
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbours_answer_the_same_from_a_file(tmp_path: Path, name: str, copy: bool, dtype: type) -> None:
+    """To the bit, read or mapped (read-only memory), labels of the same type."""
+    draw = np.random.default_rng(0)
+    X, query = draw.normal(size=(200, 7)).astype(dtype), draw.normal(size=(40, 7)).astype(dtype)
+    y = {"KNeighborsClassifier": np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]}.get(name, X[:, 0])
+    model = getattr(importlib.import_module("tonari.neighbors"), name)(n_neighbors=np.int64(3)).fit(X, y)
+    save_model(tmp_path / "m", model)
+    opened = open_model(tmp_path / "m", copy=copy)
+    assert opened.get_params() == model.get_params()
+    for expected, found in zip(model.kneighbors(query), opened.kneighbors(query), strict=True):
+        assert found.tobytes() == expected.tobytes()
+    for method in ("predict", "predict_proba"):
+        if hasattr(model, method):
+            expected, found = getattr(model, method)(query), getattr(opened, method)(query)
+            assert found.dtype == expected.dtype
+            assert found.tobytes() == expected.tobytes()
+    save_model(tmp_path / "again", opened)
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
 
 
 def test_store_imports_no_learner() -> None:

@@ -349,6 +349,11 @@ def test_hostile_content(tmp_path: Path, dtype: str, shape: list[int], data: byt
     assert (error.code, error.section) == ("content", "a")
 
 
+def test_an_empty_array_of_impossible_shape(tmp_path: Path) -> None:
+    """No byte is asked for, yet numpy could not hold the shape."""
+    assert refused(tmp_path / "m", one("f8", [0, 2**62], b"")).code == "sections"
+
+
 def test_padding_is_checked_where_no_checksum_looks(tmp_path: Path) -> None:
     """No polyglots: nothing can be hidden between sections, even by one who makes the SHA-256 right."""
     data = bytearray(DATA)

@@ -265,6 +265,15 @@ def test_a_mapped_file_can_be_replaced(tmp_path: Path) -> None:
     np.testing.assert_array_equal(mapped, np.arange(5))
 
 
+def test_a_name_that_the_system_refuses(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="could not be written") as caught:
+        write_model(tmp_path / ("m" * 300), KIND, {}, OLD)
+    assert caught.value.code == "write"
+    with pytest.raises(ModelFileError) as caught:
+        read_model(tmp_path / ("m" * 300))
+    assert caught.value.code == "unreadable"
+
+
 def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
     """Replacing a folder or a device (as root, /dev/null) by name would be the end of it."""
     os.mkfifo(tmp_path / "pipe")
