@@ -4,6 +4,8 @@
 // namespace: each instruction set has its private copy and exports nothing of it.
 #pragma once
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define TONARI_INLINE __forceinline
@@ -59,15 +61,25 @@ template <class T, int N>
 TONARI_INLINE Simd<T, N> multiply_add(Simd<T, N> a, Simd<T, N> b, Simd<T, N> c) {
   return a * b + c;
 }
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
 template <class T, int N>
 TONARI_INLINE Simd<T, N> abs(Simd<T, N> a) {
-  for (int i = 0; i < N; ++i) a.lane[i] = a.lane[i] < 0 ? -a.lane[i] : a.lane[i];
-  return a;
+  Simd<T, N> out;
+  for (int i = 0; i < N; ++i)
+    out.lane[i] = __builtin_bit_cast(T, __builtin_bit_cast(BitsOf<T>, a.lane[i]) & std::numeric_limits<BitsOf<T>>::max());
+  return out;
 }
+// Of lanes that are at least 0, whose bits then are in the order of their values: compilers vectorise that.
 template <class T, int N>
 TONARI_INLINE Simd<T, N> max(Simd<T, N> a, Simd<T, N> b) {
-  for (int i = 0; i < N; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i];
-  return a;
+  Simd<T, N> out;
+  for (int i = 0; i < N; ++i) {
+    const BitsOf<T> x = __builtin_bit_cast(BitsOf<T>, a.lane[i]), y = __builtin_bit_cast(BitsOf<T>, b.lane[i]);
+    out.lane[i] = __builtin_bit_cast(T, x < y ? y : x);
+  }
+  return out;
 }
 // Bit i is set where a[i] <= b[i].
 template <class T, int N>

@@ -178,6 +178,26 @@ def test_rows_of_very_different_size_in_one_table() -> None:
         assert_same_neighbours(found, distance_matrix(rows[:20], rows), 300)
 
 
+@pytest.mark.parametrize("metric", NATIVE)
+def test_magnitudes_from_1e_minus_100_to_1e_100(metric: str) -> None:
+    """No one scale fits such a table: what is scaled for the large rows must not lose the small ones."""
+    rng = np.random.default_rng(10)
+    rows = rng.standard_normal((200, 8)) * 10.0 ** rng.uniform(-100, 100, (200, 1))
+    queries = np.concatenate([rows[:40], rows[40:80] * (1 + 1e-9)])
+    found = NearestNeighbors(n_neighbors=20, metric=metric, p=3).fit(rows).kneighbors(queries)
+    assert_same_neighbours(found, distance_matrix(queries, rows, metric, 3), 20, metric, 3)
+
+
+@pytest.mark.parametrize("metric", NATIVE)
+def test_small_rows_beside_a_large_one(metric: str) -> None:
+    """Squares of 1e-170 vanish, so the rows look equal and come in row order, while their distances differ."""
+    rng = np.random.default_rng(10)
+    rows = rng.standard_normal((100, 4)) * 1e-170
+    rows[0] = 1
+    found = NearestNeighbors(n_neighbors=30, metric=metric, p=3).fit(rows).kneighbors(rows[:25])
+    assert_same_neighbours(found, distance_matrix(rows[:25], rows, metric, 3), 30, metric, 3)
+
+
 def _labelled(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     dim = int(rng.choice([1, 2, 3, 8, 17]))

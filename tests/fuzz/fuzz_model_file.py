@@ -1,7 +1,8 @@
 """Throw spoilt model files at the reader for a given time: python tests/fuzz/fuzz_model_file.py --seconds 60
 
 Most inputs keep every checksum right, so that the checks behind the checksums are reached. Each file must be refused
-with a `ModelFileError`, quickly and without much memory, or be exactly what the writer makes of its content.
+with a `ModelFileError`, quickly and without much memory, or be exactly what the writer makes of its content. Files of
+fitted learners are opened too: they must be refused, or give a learner that answers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import collections
 import contextlib
 import copy
+import json
 import os
 import random
 import sys
@@ -24,9 +26,12 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import numpy as np
+
 from tests.reference import model_file as reference
-from tonari.base.errors import ModelFileError
-from tonari.store import read_model, write_model
+from tonari.base.errors import ModelFileError, TonariError
+from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from tonari.store import open_model, read_model, save_model, write_model
 from tonari.store.layout import REMEDIES
 
 MAX_SECONDS = 20  # for one file of a few kilobytes, on a busy machine: a hang, not slowness
@@ -199,23 +204,74 @@ def judge(path: Path, data: bytes, *, copied: bool, verify: bool) -> str:
     return outcome
 
 
+def learners(folder: Path) -> list[Seed]:
+    """Files of fitted learners, taken apart."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(12, 3))
+    y = X[:, 0] > 0
+    fitted = [
+        KNeighborsClassifier(3).fit(X, np.where(y, "ja", "nein")),
+        KNeighborsClassifier(3, weights="distance", p=1).fit(X.astype(np.float32), np.column_stack([y, X[:, 1] > 0])),
+        KNeighborsRegressor(2).fit(X, X[:, :2]),
+        NearestNeighbors(n_neighbors=2, metric="cosine").fit(X),
+    ]
+    found = []
+    for learner in fitted:
+        path = folder / "learner"
+        path.unlink(missing_ok=True)
+        save_model(path, learner)
+        data = path.read_bytes()
+        length = int.from_bytes(data[24:32], "little")
+        document, rest = json.loads(data[64 : 64 + length]), data[64 + len(reference.pad(data[64 : 64 + length])) :]
+        lines = document["sections"]
+        found.append((document, [rest[line["offset"] : line["offset"] + line["length"]] for line in lines]))
+    return found
+
+
+def judge_learner(path: Path, data: bytes, *, copied: bool, verify: bool) -> str:
+    """Open one file as a learner and ask it; `Finding` for anything but an answer or one of tonari's own errors."""
+    outcome = judge(path, data, copied=copied, verify=verify)
+    if outcome != "accepted":
+        return outcome
+    try:
+        learner = open_model(path, copy=copied)
+    except TonariError as error:
+        return f"not opened: {getattr(error, 'code', type(error).__name__)}"
+    except Exception as error:
+        raise Finding(f"opening: {type(error).__name__}: {error}") from error
+    query = np.resize(np.linspace(-1, 1, 7), (4, learner.n_features_in_))
+    if getattr(learner, "metric_params", None):
+        return "opened"  # what goes to another library's distances is its user's business
+    try:
+        learner.kneighbors(query)
+        for method in ("predict", "predict_proba"):
+            if hasattr(learner, method):
+                getattr(learner, method)(query)
+    except TonariError:
+        return "opened, refuses"
+    except Exception as error:
+        raise Finding(f"asking: {type(error).__name__}: {error}") from error
+    return "answers"
+
+
 def fuzz(seed: int, go_on: Callable[[int], bool], keep: Path) -> collections.Counter[tuple[str, str]]:
     """Judge inputs while `go_on(how many so far)`; the first that is treated wrongly is kept, and raised."""
     draw = random.Random(seed)
-    material = seeds()
     tally: collections.Counter[tuple[str, str]] = collections.Counter()
-    tracemalloc.start()
     # Flushing to the disk is tested elsewhere and would be most of the time here.
     with (
-        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as name,
         contextlib.ExitStack() as stack,
         mock.patch.object(os, "fsync", return_value=None),
     ):
+        material = [(judge, seeds()), (judge_learner, learners(Path(name)))]
+        tracemalloc.start()
         stack.callback(tracemalloc.stop)
         while go_on(tally.total()):
-            way, data = spoil(draw, draw.choice(material))
+            judged, files = draw.choice(material)
+            way, data = spoil(draw, draw.choice(files))
             try:
-                outcome = judge(Path(folder) / "m", data, copied=draw.random() < 0.5, verify=draw.random() < 0.9)
+                outcome = judged(Path(name) / "m", data, copied=draw.random() < 0.5, verify=draw.random() < 0.9)
             except Finding as finding:
                 keep.mkdir(parents=True, exist_ok=True)
                 kept = keep / f"model_file_{zlib.crc32(data):08x}.tonari"

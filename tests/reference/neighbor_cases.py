@@ -134,7 +134,7 @@ def _queries(
         # The next few representable numbers: distances that cancel nearly everything.
         chosen = rows[rng.integers(0, n, n_queries)]
         steps = rng.integers(-3, 4, chosen.shape).astype(rows.dtype)
-        return chosen + steps * np.spacing(np.abs(chosen))
+        return chosen + steps * np.spacing(np.maximum(np.abs(chosen), rows.dtype.type(scale)))
     if asked == "far":
         return ((base[rng.integers(0, n, n_queries)] + 1e4 + offset) * scale).astype(rows.dtype)
     if recipe == "permuted":

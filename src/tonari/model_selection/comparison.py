@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import FitFailedWarning
-from sklearn.pipeline import Pipeline
 
 from tonari.base.errors import UsageError
 from tonari.base.progress import Progress
+from tonari.base.threads import thread_count
 from tonari.model_selection.families import FAMILIES, Family, foreign
 from tonari.model_selection.judge import judge
 from tonari.model_selection.output import FILES, Output
 from tonari.model_selection.plan import Plan, draw_up
 from tonari.model_selection.ranking import Candidate, Ranking, tidy
-from tonari.model_selection.search import GridSearchCV
 from tonari.model_selection.summary import summary
 from tonari.model_selection.tuned import TunedModel
-from tonari.tables import TableEncoder
+from tonari.model_selection.tuning import Tuner
 from tonari.tables.names import did_you_mean, listed
 
 SCHEMA = 1
@@ -132,7 +127,8 @@ def compare(
     writable_only : bool, default=False
         Let only such classifiers win as a model file can hold (tonari's own); the others are ranked all the same.
     n_jobs : int, default=None
-        Threads; None means all cores, or one inside a joblib worker.
+        Threads of tonari's own classifiers, None meaning all cores, or one inside a joblib worker; processes for extra
+        ones, None meaning one.
     quiet : bool, default=False
         Show no progress.
     force : bool, default=False
@@ -150,6 +146,7 @@ def compare(
     >>> comparison.result["winner"]["family"], comparison.result["test"]["score"]
     ('k-NN', 1.0)
     """
+    thread_count(n_jobs)
     out = None if output is None else Output(output, force)
     try:
         plan = draw_up(
@@ -184,29 +181,24 @@ def _carry_out(
     plan: Plan, contenders: Sequence[Family], test_size: float, writable_only: bool, n_jobs: int | None, quiet: bool
 ) -> Comparison:
     candidates: list[Candidate] = []
-    failures: list[str] = []
     asked = sum(family.size for family in contenders) * len(plan.folds)
-    done = 0
     with Progress(asked + 2, "Comparing", quiet=quiet) as progress:
+        tuner = Tuner(plan, n_jobs, progress)
         for place, family in enumerate(contenders):
-            progress.describe(family.name)
-            found, fits = _tune(family, place, plan, n_jobs, failures)
-            candidates += found
-            done += fits
-            progress.advance(family.size * len(plan.folds))
+            candidates += tuner.tune(family, place)
         candidates.sort(key=lambda candidate: candidate.order)
         winner = next((each for each in candidates if each.family.writable or not writable_only), None)
         if winner is None:
-            raise UsageError(" ".join(["There is no candidate to choose.", *failures]))
-        progress.describe("test part")
-        fitted = _fit(winner, plan, plan.train)
+            raise UsageError(" ".join(["There is no candidate to choose.", *tuner.failures]))
+        progress.describe("the winner")
+        fitted = tuner.fit(winner, plan.train)
         verdict = judge(
             fitted, plan.X[plan.test], plan.y[plan.test], plan.labels, plan.metric, plan.majority, plan.seed
         )  # fmt: skip
-        progress.advance()
-        progress.describe("all rows")
-        final = _fit(winner, plan, np.arange(len(plan.y)))
-        progress.advance()
+        final = tuner.fit(winner, np.arange(len(plan.y)))
+    if winner.family.own:
+        # How many threads were used here is no part of the model.
+        final.set_params(learn__n_jobs=None)
     ranking = Ranking(plan, candidates, winner)
     result = {
         "schema": SCHEMA,
@@ -215,57 +207,16 @@ def _carry_out(
         "plan": {
             "seed": plan.seed, "test_fraction": test_size, "train_rows": len(plan.train), "test_rows": len(plan.test),
             "folds": len(plan.folds), "metric": plan.metric.name, "candidates": len(candidates),
-            "fits_asked": asked, "fits_done": done,
+            "fits_asked": asked, "fits_done": tuner.fits,
         },
         "candidates": ranking.rows(),
         "curves": ranking.curves(),
         "winner": {"family": winner.family.name, "label": winner.label, "params": winner.plain_params},
         "test": tidy(verdict),
-        "notes": [*plan.notes, *failures, *ranking.remarks()],
+        "notes": [*plan.notes, *tuner.failures, *ranking.remarks()],
         "files": {**FILES, "model": FILES["model"] if winner.family.writable else None},
     }  # fmt: skip
     return Comparison(result, TunedModel(plan.schema, final, plan.classes, _history(result)))
-
-
-def _tune(
-    family: Family, place: int, plan: Plan, n_jobs: int | None, failures: list[str]
-) -> tuple[list[Candidate], int]:
-    """Score every setting of a family on the folds; what a foreign classifier does wrong is noted, not raised."""
-    grid = {f"learn__{name}": list(values) for name, values in family.grid.items()}
-    search = GridSearchCV(
-        _pipeline(family, plan), grid, scoring=plan.metric.scorer, cv=plan.folds, refit=False, n_jobs=n_jobs
-    )
-    try:
-        with warnings.catch_warnings():
-            # Said in a note below, with the number of settings concerned.
-            warnings.simplefilter("ignore", FitFailedWarning)
-            warnings.filterwarnings("ignore", message=".*scores are non-finite", category=UserWarning)
-            search.fit(plan.X[plan.train], plan.y[plan.train])
-    except Exception as error:
-        if family.own:
-            raise
-        failures.append(f"{family.name} was left out, because it failed: {_first_line(error)}")
-        return [], 0
-    results = search.cv_results_
-    scores = np.column_stack([results[f"split{i}_test_score"] for i in range(len(plan.folds))]).astype(np.float64)
-    settings = [{name.removeprefix("learn__"): value for name, value in params.items()} for params in results["params"]]
-    failed = np.flatnonzero(~np.isfinite(scores).all(axis=1)).tolist()
-    if failed:
-        failures.append(f"{family.name}: {len(failed)} of {len(settings)} settings failed and were left out.")
-    candidates = [
-        Candidate(family, params, scores[i], place, i) for i, params in enumerate(settings) if i not in failed
-    ]
-    return candidates, int(getattr(search, "n_fits_", len(settings) * len(plan.folds)))
-
-
-def _pipeline(family: Family, plan: Plan) -> Pipeline:
-    return Pipeline([("encode", TableEncoder(plan.schema.categorical)), ("learn", clone(family.learner))])
-
-
-def _fit(candidate: Candidate, plan: Plan, rows: NDArray[np.int64]) -> Pipeline:
-    pipeline = _pipeline(candidate.family, plan)
-    pipeline.set_params(**{f"learn__{name}": value for name, value in candidate.params.items()})
-    return pipeline.fit(plan.X[rows], plan.y[rows])
 
 
 def _history(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,11 +231,6 @@ def _history(result: Mapping[str, Any]) -> dict[str, Any]:
         "cross_validation": {key: chosen[key] for key in ("mean", "se", "low", "high")},
         "test": {key: test[key] for key in ("rows", "metric", "score", "interval", "interval_of", "majority_score")},
     }
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
 
 
 def _version() -> str:

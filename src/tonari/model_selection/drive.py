@@ -125,8 +125,8 @@ class Drive:
                     continue
                 begin = time.perf_counter()
                 own = np.ix_(block.candidates, np.unique(block.split))
-                cells.append(own)
                 self.scoring.score(block, marks)
+                cells.append(own)
                 spent = time.perf_counter() - begin
                 marks.score_time[own] = spent / marks.score_time[own].size
                 scoring += spent
@@ -202,8 +202,8 @@ class Drive:
         self._enter(rest, done)
         if self._suspect is not None and any(result["fit_error"] is None for result in done):
             warnings.warn(
-                f"The candidates were fitted one by one because the shared pass failed ({self._suspect}), which they "
-                "themselves did not: this is a mistake in the learner.", RuntimeWarning, stacklevel=4,
+                f"Candidates were fitted one by one because the shared pass failed ({self._suspect}), although they can "
+                "be fitted: this is a mistake in the learner.", RuntimeWarning, stacklevel=4,
             )  # fmt: skip
 
     def _enter(self, cells: NDArray[np.intp], results: Sequence[Mapping[str, Any]]) -> None:

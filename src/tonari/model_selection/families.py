@@ -156,7 +156,7 @@ def foreign(name: str, given: Any, seed: int) -> Family:
         grid={parameter: list(values) for parameter, values in grid.items()},
         simplicity=lambda params: (),
         curve=None,
-        shown=lambda params: [f"{key}={plain(value)}" for key, value in params.items()],
+        shown=lambda params: [f"{parameter}={plain(params[parameter])}" for parameter in grid],
         edges=(),
         own=False,
         writable=type(learner) in LEARNERS.values(),

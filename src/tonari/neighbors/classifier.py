@@ -161,10 +161,11 @@ class KNeighborsClassifier(StoredNeighbors, HeldOutNeighbors, ClassifierMixin, N
         super()._restore(arrays)
         labels = np.ascontiguousarray(arrays["labels"])
         classes = [np.asarray(arrays[f"classes_{output}"]) for output in range(labels.shape[1])]
-        if labels.dtype != np.int32 or len(labels) != self.n_samples_fit_:
+        if labels.dtype != np.int32 or labels.ndim != 2 or len(labels) != self.n_samples_fit_:
             raise ModelFileError("The labels must be int32 codes, one row for each fitted row.")
         for output, found in enumerate(classes):
-            if not len(found) or labels[:, output].min() < 0 or labels[:, output].max() >= len(found):
+            codes = labels[:, output]
+            if found.ndim != 1 or not len(found) or codes.min() < 0 or codes.max() >= len(found):
                 raise ModelFileError("A label lies outside the classes.")
         self._y, self.outputs_2d_ = labels, len(classes) > 1
         self.classes_ = classes if self.outputs_2d_ else classes[0]

@@ -110,7 +110,7 @@ class HeldOutNeighbors:
             unknown = set(candidate) - set(known)
             if unknown:
                 return f"{sorted(unknown)} are no parameters of {type(self).__name__}"
-            if {**known, **candidate}["metric"] == "precomputed":
+            if candidate.get("metric", self.metric) == "precomputed":  # type: ignore[attr-defined]
                 return "precomputed distances are cut along both axes"
         offered = ("predict", "predict_proba") if hasattr(self, "predict_proba") else ("predict",)
         for response in responses:

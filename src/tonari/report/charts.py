@@ -138,8 +138,9 @@ def error_curve(curve: Mapping[str, Any]) -> tuple[Chart, list[int]]:
     x = _x_scale(xs, left, width - right)
     x_ticks = _x_ticks(xs, x)
     low, high = min(ends), max(ends)
-    room = (high - low) * 0.08 or 0.05
-    y_values = nice_ticks(max(low - room, 0.0) if low >= 0 else low - room, high, 6)
+    if high - low < 1e-9:
+        low, high = (max(low - 0.05, 0.0) if low >= 0 else low - 0.05), high + 0.05
+    y_values = nice_ticks(low, high, 6)
     y = Scale(y_values[0], y_values[-1], height - bottom, top)
     lines = []
     for rank, i in enumerate(order):
@@ -270,7 +271,7 @@ def _points(series: Mapping[str, Any]) -> list[tuple[float, float, float]]:
 
 
 def _ends(y: float, error: float, banded: bool) -> tuple[float, ...]:
-    return (max(y - error, min(y, 0.0)), y + error) if banded else (y,)
+    return (max(y - error, 0.0) if y >= 0 else y - error, y + error) if banded else (y,)
 
 
 def _least(series: Mapping[str, Any]) -> float:

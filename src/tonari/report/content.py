@@ -19,7 +19,7 @@ from tonari.report.wording import capital, clean, count, counted, isolated, list
 # A matrix up to this size is shown at once, with shares; a larger one on request, after its most frequent mistakes.
 SMALL_MATRIX, LARGE_MATRIX = 12, 100
 # Rows that a table shows at once, and that it shows on request.
-SHOWN, HIDDEN = 12, 300
+SHOWN, HIDDEN = 12, 200
 # Signs of a candidate's label in a sentence or a table, and families that a sentence names.
 LONG, MOST_NAMED = 100, 8
 
@@ -78,13 +78,11 @@ def answer(result: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:
         )
     else:
         role = (
-            "the only candidate," if plan["candidates"] == 1
-            else f"the best of {count(plan['candidates'])} candidates," if ranks.chosen["rank"] == 1
-            else f"the best of {count(plan['candidates'])} candidates that can be written to a file,"
+            "The only candidate" if plan["candidates"] == 1
+            else f"The best of {count(plan['candidates'])} candidates" if ranks.chosen["rank"] == 1
+            else f"The best of {count(plan['candidates'])} candidates that can be written to a file"
         )  # fmt: skip
-        sentence = (
-            f"{label}, {role} reaches {scored} ({between}); always answering the commonest class scores {majority}."
-        )
+        sentence = f"{role} is {label}: {scored} ({between}); always answering the commonest class scores {majority}."
     scale, ticks = charts.interval_scale([(low, high), (test["majority_score"], test["score"])], 176, 640, 6)
     rows = [
         (short(result["winner"]["family"], 18), score(test["score"]), charts.bar(scale, low, test["score"], high)),

@@ -31,11 +31,11 @@ def score(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return _UNKNOWN
-    rounded = round(value, 6)
     digits = 3
-    while digits < 6 and round(rounded, digits) in (0.0, 1.0) and rounded not in (0.0, 1.0):
+    while digits < 6 and round(value, digits) in (0, 1) and abs(value - round(value)) > 5e-7:
         digits += 1
-    return (_MINUS if rounded < 0 else "") + f"{abs(rounded):,.{digits}f}"
+    sign = _MINUS if round(value, digits) < 0 else ""
+    return f"{sign}{abs(value):,.{digits}f}"
 
 
 def percent(share: float | None) -> str:

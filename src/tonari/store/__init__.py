@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tonari.store.layout import Section
 from tonari.store.openers import OPENERS, open_model, save_model
 from tonari.store.reading import ModelFile, inspect_model, read_model
 from tonari.store.writing import write_model
@@ -10,7 +9,6 @@ from tonari.store.writing import write_model
 __all__ = [
     "OPENERS",
     "ModelFile",
-    "Section",
     "inspect_model",
     "open_model",
     "read_model",

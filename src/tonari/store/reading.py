@@ -39,6 +39,16 @@ class ModelFile:
         The table of sections, as the file has it.
     size : int
         Bytes of the file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tonari.neighbors import NearestNeighbors
+    >>> from tonari.store import read_model, save_model
+    >>> sha256 = save_model("near.tonari", NearestNeighbors().fit(np.eye(3)))
+    >>> file = read_model("near.tonari")
+    >>> file.kind, [section.name for section in file.sections], file.arrays["rows"].shape
+    ('neighbors.NearestNeighbors', ['rows'], (3, 3))
     """
 
     kind: str

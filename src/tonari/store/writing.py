@@ -59,11 +59,10 @@ def write_model(
 
     Examples
     --------
-    >>> import tempfile, numpy as np
+    >>> import numpy as np
     >>> from tonari.store import read_model, write_model
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sha256 = write_model(f"{folder}/a.tonari", "neighbors.NearestNeighbors", {"k": 5}, {"x": np.arange(3.0)})
-    ...     file = read_model(f"{folder}/a.tonari")
+    >>> sha256 = write_model("a.tonari", "neighbors.NearestNeighbors", {"k": 5}, {"x": np.arange(3.0)})
+    >>> file = read_model("a.tonari")
     >>> file.header, file.arrays["x"], file.sha256 == sha256
     ({'k': 5}, array([0., 1., 2.]), True)
     """

@@ -1,4 +1,4 @@
-"""How a file of delimited text is written: compression, encoding, delimiter, header. Decided from its first part."""
+"""How a file of delimited text is written: encoding, delimiter, header. Decided from its first part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,20 +16,24 @@ from typing import IO
 from tonari.base.errors import DataError, UsageError
 
 DELIMITERS = (",", ";", "\t", "|")
-#: Bytes that are looked at to find the delimiter and the header; one thousand rows of a thousand columns.
+#: What is looked at to find the delimiter and the header: 300 rows of two thousand columns.
 SAMPLE_BYTES = 4 << 20
-SAMPLE_RECORDS = 1000
+SAMPLE_RECORDS = 300
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_MAGIC = (
+_OTHER_BYTES = (
     (b"PK\x03\x04", "a zip archive or an Excel workbook", "Unpack it, or save the sheet as CSV."),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save the sheet as CSV."),
     (b"SQLite format 3", "an SQLite database", "Export the table as CSV or Parquet."),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Decompress it, or use gzip."),
     (b"BZh", "compressed with bzip2", "Decompress it, or use gzip."),
     (b"\xfd7zXZ", "compressed with xz", "Decompress it, or use gzip."),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save the sheet as CSV."),
 )
-_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+_OTHER_TEXTS = (
+    (re.compile(r"\s*<(!doctype|html|\?xml)", re.IGNORECASE), "a web page or XML", "Fetch the file itself."),
+    (re.compile(r"(\s*%.*\n|\s)*@relation\s", re.IGNORECASE), "an ARFF file", "Convert it to CSV."),
+)
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -40,33 +43,42 @@ class Dialect:
     Attributes
     ----------
     path : Path
-    encoding : str
     gzipped : bool
+    encoding : str
     delimiter : str
     header : bool
     names : tuple of str
         Column names, from the header or made up.
     unnamed : int
         Columns whose name is made up although there is a header.
+    plain : bool
+        Whether the file can be split as it is: UTF-8 that does not begin with a blank line.
     """
 
     path: Path
-    encoding: str
     gzipped: bool
+    encoding: str
     delimiter: str
     header: bool
     names: tuple[str, ...]
     unnamed: int = 0
+    plain: bool = True
 
 
 def find_dialect(
-    path: Path, *, delimiter: str | None, header: bool | None, encoding: str | None, missing: frozenset[str]
-) -> Dialect:
+    file: Path, plain: Path, *, gzipped: bool, delimiter: str | None, header: bool | None, encoding: str | None,
+    missing: frozenset[str],
+) -> Dialect:  # fmt: skip
     """Find out how a file is written; what is given is not guessed.
 
     Parameters
     ----------
-    path : Path
+    file : Path
+        The file as it was given.
+    plain : Path
+        The same without compression.
+    gzipped : bool
+        Whether `file` is compressed.
     delimiter : str or None
     header : bool or None
     encoding : str or None
@@ -82,24 +94,32 @@ def find_dialect(
     DataError
         If the file is empty, is no text, is written in another encoding, or two columns share a name.
     """
-    if delimiter is not None and len(delimiter) != 1:
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise UsageError(f"The delimiter {delimiter!r} is not one character.", "A tab is written as '\\t'.")
-    gzipped = _is_gzip(path)
-    found = encoding or _encoding_of(path, gzipped)
-    text = _sample(path, found, gzipped, told=encoding is not None)
-    if not text.strip():
-        raise DataError(f"{path.name} is empty.", "Give a file with a header line and at least one row.")
-    chosen = delimiter or _best_delimiter(text, path)
-    records = _records(text, chosen)
+    with plain.open("rb") as stream:
+        data = stream.read(SAMPLE_BYTES)
+    for magic, what, remedy in _OTHER_BYTES:
+        if data.startswith(magic):
+            raise DataError(f"{file.name} is {what}, not delimited text.", remedy)
+    found = encoding or next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+    text = _decoded(data, found, file, told=encoding is not None)
+    for pattern, what, remedy in _OTHER_TEXTS:
+        if pattern.match(text):
+            raise DataError(f"{file.name} is {what}, not delimited text.", remedy)
+    chosen = delimiter or _best_delimiter(text, file)
+    records = _records(text, chosen, SAMPLE_RECORDS)
+    if not records:
+        raise DataError(f"{file.name} is empty.", "Give a file with a header line and at least one row.")
     has_header = _looks_like_header(records, missing) if header is None else header
-    if not has_header:
-        names = tuple(f"column_{i + 1}" for i in range(len(records[0])))
-        return Dialect(path, found, gzipped, chosen, False, names)
-    names, unnamed = _names(records[0], path)
-    return Dialect(path, found, gzipped, chosen, True, names, unnamed)
+    as_it_is = codecs.lookup(found).name in ("utf-8", "utf-8-sig", "ascii") and not _is_blank([text[:_first_end(text)]])
+    if has_header:
+        names, unnamed = _names(records[0], file)
+    else:
+        names, unnamed = tuple(f"column_{i + 1}" for i in range(len(records[0]))), 0
+    return Dialect(file, gzipped, found, chosen, has_header, names, unnamed, as_it_is)
 
 
-def open_text(path: Path, encoding: str, gzipped: bool) -> IO[str]:
+def open_text(path: Path, encoding: str, *, gzipped: bool) -> IO[str]:
     """Open a file as text, its line ends untouched.
 
     Parameters
@@ -112,8 +132,9 @@ def open_text(path: Path, encoding: str, gzipped: bool) -> IO[str]:
     -------
     text stream
     """
-    raw = gzip.open(path, "rb") if gzipped else path.open("rb")
-    return io.TextIOWrapper(raw, encoding=encoding, errors="strict", newline="")
+    if gzipped:
+        return gzip.open(path, "rt", encoding=encoding, errors="strict", newline="")
+    return path.open("r", encoding=encoding, errors="strict", newline="")
 
 
 def records_of(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
@@ -128,15 +149,16 @@ def records_of(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     line : int
         Counted from 1.
     record : list of str
-        Empty lines are skipped in a table of several columns, where they cannot be rows.
+        Blank lines are skipped in a table of several columns, where they cannot be rows.
     """
-    with open_text(dialect.path, dialect.encoding, dialect.gzipped) as stream:
+    with open_text(dialect.path, dialect.encoding, gzipped=dialect.gzipped) as stream:
         reader = csv.reader(stream, delimiter=dialect.delimiter, strict=True)
-        line = 1
+        line, begun = 1, False
         for record in reader:
-            if record:
+            if not _is_blank(record):
+                begun = True
                 yield line, record
-            elif len(dialect.names) == 1:
+            elif len(dialect.names) == 1 and begun:
                 yield line, [""]
             line = reader.line_num + 1
 
@@ -162,50 +184,12 @@ def line_of_row(dialect: Dialect, row: int) -> int:
     return 0
 
 
-def _is_gzip(path: Path) -> bool:
-    with path.open("rb") as stream:
-        head = stream.read(16)
-    for magic, what, remedy in _MAGIC:
-        if head.startswith(magic):
-            raise DataError(f"{path.name} is {what}, not delimited text.", remedy)
-    return head.startswith(b"\x1f\x8b")
-
-
-def _encoding_of(path: Path, gzipped: bool) -> str:
-    with gzip.open(path, "rb") if gzipped else path.open("rb") as stream:
-        head = _guarded_read(stream, 4, path)
-    return next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
-
-
-def _guarded_read(stream: IO[bytes], size: int, path: Path) -> bytes:
-    try:
-        return stream.read(size)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path.name} is a damaged gzip file: {error}.", "Fetch or compress it again.") from error
-
-
-def _sample(path: Path, encoding: str, gzipped: bool, *, told: bool) -> str:
-    with gzip.open(path, "rb") if gzipped else path.open("rb") as stream:
-        data = _guarded_read(stream, SAMPLE_BYTES, path)
-    try:
-        decoder = codecs.getincrementaldecoder(encoding)("strict")
-    except LookupError as error:
-        raise UsageError(f"The encoding {encoding!r} is not known.", "Usual ones are utf-8, latin-1, cp1252.") from error
-    try:
-        text = decoder.decode(data, final=len(data) < SAMPLE_BYTES)
-    except UnicodeDecodeError as error:
-        raise wrong_encoding(path, encoding, data[: error.start].count(b"\n") + 1, told=told) from error
-    if "\0" in text:
-        raise DataError(f"{path.name} holds zero bytes: it is not delimited text.", "Give a CSV, Parquet or JSON file.")
-    return text if len(data) < SAMPLE_BYTES else text[: text.rfind("\n") + 1] or text
-
-
-def wrong_encoding(path: Path, encoding: str, line: int, *, told: bool) -> DataError:
+def wrong_encoding(file: Path, encoding: str, line: int, *, told: bool) -> DataError:
     """The error for bytes that an encoding does not know.
 
     Parameters
     ----------
-    path : Path
+    file : Path
     encoding : str
     line : int
     told : bool
@@ -216,15 +200,44 @@ def wrong_encoding(path: Path, encoding: str, line: int, *, told: bool) -> DataE
     DataError
     """
     name = "UTF-8" if encoding.startswith("utf-8") else encoding
-    remedy = "Try another encoding." if told else "Name its encoding with the option encoding, often latin-1 or cp1252."
-    return DataError(f"{path.name}, line {line}: the text is not {name}.", remedy)
+    remedy = (
+        "Try another encoding." if told
+        else "Save it as UTF-8, or read it with read_table(path, encoding=...), often 'latin-1' or 'cp1252'."
+    )  # fmt: skip
+    return DataError(f"{file.name}, line {line}: the text is not {name}.", remedy)
 
 
-def _records(text: str, delimiter: str, most: int = SAMPLE_RECORDS) -> list[list[str]]:
+def _is_blank(record: list[str]) -> bool:
+    """An empty line, or one of blanks only."""
+    return not record or (len(record) == 1 and not record[0].strip())
+
+
+def _first_end(text: str) -> int:
+    ends = [end for end in (text.find("\n"), text.find("\r")) if end >= 0]
+    return min(ends, default=len(text))
+
+
+def _decoded(data: bytes, encoding: str, file: Path, *, told: bool) -> str:
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)("strict")
+    except LookupError as error:
+        raise UsageError(f"The encoding {encoding!r} is not known.", "Usual ones: utf-8, latin-1, cp1252.") from error
+    whole = len(data) < SAMPLE_BYTES
+    try:
+        text = decoder.decode(data, final=whole)
+    except UnicodeDecodeError as error:
+        raise wrong_encoding(file, encoding, data[: error.start].count(b"\n") + 1, told=told) from error
+    if "\0" in text:
+        raise DataError(f"{file.name} holds zero bytes: it is not text.", "Give a CSV, TSV, Parquet or JSON file.")
+    # A record cut in two would look like one with too few columns.
+    return text if whole else text[: text.rfind("\n") + 1] or text
+
+
+def _records(text: str, delimiter: str, most: int) -> list[list[str]]:
     records: list[list[str]] = []
     try:
         for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-            if record:
+            if not _is_blank(record):
                 records.append([cell.strip() for cell in record])
             if len(records) == most:
                 break
@@ -234,19 +247,20 @@ def _records(text: str, delimiter: str, most: int = SAMPLE_RECORDS) -> list[list
     return records
 
 
-def _best_delimiter(text: str, path: Path) -> str:
-    best, best_score = ",", (0.0, 0.0, 0)
-    order = ("\t", *[d for d in DELIMITERS if d != "\t"]) if ".tsv" in path.suffixes else DELIMITERS
-    for delimiter in order:
-        records = _records(text, delimiter, 200)
+def _best_delimiter(text: str, file: Path) -> str:
+    """The one that cuts the most lines into the same number of cells, then into cells free of other delimiters."""
+    is_tsv = ".tsv" in file.suffixes or ".tab" in file.suffixes
+    best, best_score = "\t" if is_tsv else ",", (0.0, 0.0, 0)
+    for delimiter in ("\t", ",", ";", "|") if is_tsv else DELIMITERS:
+        records = _records(text, delimiter, SAMPLE_RECORDS)
         if not records:
             continue
         width, count = Counter(map(len, records)).most_common(1)[0]
         if width == 1:
             continue
         cells = [cell for record in records for cell in record]
-        plain = sum(1 for cell in cells if not any(d in cell for d in DELIMITERS) or _NUMBER.fullmatch(cell))
-        score = (round(count / len(records), 2), round(plain / len(cells), 2), width)
+        clean = sum(1 for cell in cells if not any(d in cell for d in DELIMITERS) or _NUMBER.fullmatch(cell))
+        score = (round(count / len(records), 2), round(clean / len(cells), 2), width)
         if score > best_score:
             best, best_score = delimiter, score
     return best
@@ -257,19 +271,19 @@ def _looks_like_header(records: list[list[str]], missing: frozenset[str]) -> boo
     first, rest = records[0], records[1:]
     is_number = [_NUMBER.fullmatch(cell) is not None for cell in first]
     for i, cell in enumerate(first):
-        below = [record[i] for record in rest if i < len(record) and record[i] not in missing]
-        if not is_number[i] and cell not in missing and below and all(map(_NUMBER.fullmatch, below)):
+        below = [record[i] for record in rest if i < len(record) and record[i] not in missing and record[i]]
+        if not is_number[i] and cell not in missing and cell and below and all(map(_NUMBER.fullmatch, below)):
             return True
     return not any(is_number)
 
 
-def _names(first: list[str], path: Path) -> tuple[tuple[str, ...], int]:
+def _names(first: list[str], file: Path) -> tuple[tuple[str, ...], int]:
     names = [cell or f"column_{i + 1}" for i, cell in enumerate(first)]
     for name, count in Counter(names).items():
         if count > 1:
             where = [str(i + 1) for i, other in enumerate(names) if other == name]
             raise DataError(
-                f"{path.name}, line 1: {count} columns are called {name!r} (columns {', '.join(where)}).",
-                "Rename them; if the file has no header line, say so with the option header=False.",
+                f"{file.name}, line 1: {count} columns are called {name!r} (columns {', '.join(where)}).",
+                "Rename them. If the first line is a row and not a header, read it with read_table(path, header=False).",
             )
     return tuple(names), sum(1 for cell in first if not cell)

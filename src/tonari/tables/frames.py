@@ -31,14 +31,15 @@ def table_from_frame(frame: Any, *, names: Sequence[str] | None, kinds: Mapping[
     if isinstance(frame, Table):
         return frame
     table = Table([], {}, {}, source)
-    rows = -1
-    for position, (raw_name, values) in enumerate(_columns(frame, names, source)):
+    rows, seen = -1, set[str]()
+    for raw_name, values in _columns(frame, names, source):
         name = str(raw_name)
-        if name in table.columns or (not isinstance(raw_name, str) and name in table.notes):
+        if name in seen:
             raise DataError(f"{source} has two columns called {name!r}.", "Rename one of them.")
+        seen.add(name)
         array, origin, remark = _converted(values, name, source)
         if rows >= 0 and array is not None and len(array) != rows:
-            raise DataError(f"Column {position + 1}, {name!r}, has {len(array):,} rows where the others have {rows:,}.")
+            raise DataError(f"The column {name!r} of {source} has {len(array):,} rows where others have {rows:,}.")
         if remark:
             table.notes[name] = (remark,)
         if array is None:
@@ -129,6 +130,10 @@ def _columns(frame: Any, names: Sequence[str] | None, source: str) -> Iterator[t
     )
 
 
+def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None, Origin, str]:
+    """The column as a table holds it, what it was, and a remark; None for a column that cannot be used."""
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__") or np.ndim(getattr(values, "shape", ((),))[0:1]) > 1:
+        raise UsageError(f"The column {name!r} of {source} is not a sequence of values.")
 def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None, Origin, str]:
     """The column as a table holds it, what it was, and a remark; None for a column that cannot be used."""
     kind = _dtype_kind(values)

@@ -12,7 +12,7 @@ import numpy as np
 from tonari.base.errors import DataError
 from tonari.tables.frames import labels_of
 from tonari.tables.table import LARGEST_EXACT, Kind, Origin, Table
-from tonari.tables.text import plain
+from tonari.tables.text import column_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,7 +29,7 @@ _READERS = {
 
 
 def read_typed(
-    connection: duckdb.DuckDBPyConnection, file: Path, reachable: Path, form: str, kinds: Mapping[str, Kind]
+    connection: duckdb.DuckDBPyConnection, file: Path, plain: Path, form: str, kinds: Mapping[str, Kind]
 ) -> Table:
     """Read a Parquet or JSON file; `read_table` is the public door and has the description.
 
@@ -37,9 +37,9 @@ def read_typed(
     ----------
     connection : DuckDBPyConnection
     file : Path
-        What messages name.
-    reachable : Path
-        The same file under a name without wildcards.
+        The file as it was given, which messages name.
+    plain : Path
+        The same without compression.
     form : {"parquet", "json"}
     kinds : mapping
 
@@ -51,13 +51,13 @@ def read_typed(
 
     table = Table([], {}, {}, file.name)
     try:
-        connection.execute(f"CREATE TEMP TABLE raw AS SELECT * FROM {_READERS[form]}", [str(reachable)])
+        connection.execute(f"CREATE TEMP TABLE raw AS SELECT * FROM {_READERS[form]}", [str(plain)])
         described = connection.execute("DESCRIBE raw").fetchall()
         for row in described:
             _add(table, connection, str(row[0]), str(row[1]).upper(), kinds.get(str(row[0])))
         counted = connection.execute("SELECT count(*) FROM raw").fetchone()
     except duckdb.Error as error:
-        complaint = str(error).split("\n", 1)[0].replace(str(reachable), file.name)
+        complaint = str(error).split("\n", 1)[0].replace(str(plain), file.name)
         raise DataError(f"{file.name} cannot be read: {complaint}") from error
     rows = int(counted[0]) if counted else 0
     if rows == 0:
@@ -82,7 +82,8 @@ def _add(
         table.notes[name] = (f"Column {name!r} holds lists or records and was left out.",)
         return
     kind, origin, expression = _plan(column, type_name, wanted)
-    values: Any = plain(connection.execute(f"SELECT {expression} AS c FROM raw").fetchnumpy()["c"], kind)
+    fetched = connection.execute(f"SELECT {expression} AS c FROM raw").fetchnumpy()
+    values = column_of(fetched["c"], numeric=kind == "numeric")
     if kind == "numeric" and wanted == "categorical":
         values, kind = labels_of(values), "categorical"
     if kind == "categorical":

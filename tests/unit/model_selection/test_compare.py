@@ -213,7 +213,7 @@ def test_the_majority_class_is_a_reference_and_never_wins() -> None:
     frame = pd.DataFrame({"noise": random.normal(size=90), "kind": ["a"] * 60 + ["b"] * 30})
     comparison = run(frame)
     (reference,) = rows_of(comparison, reference=True)
-    assert reference["fold_scores"] == pytest.approx([2 / 3] * 3, abs=0.02)
+    assert reference["fold_scores"] == pytest.approx([2 / 3] * 3, abs=0.04)
     assert reference["rank"] is None
     assert not reference["chosen"]
     assert any("not told apart from always answering 'a'" in note for note in comparison.notes)

@@ -71,7 +71,8 @@ def result(
         "curves": curves,
         "winner": {"family": winner["family"], "label": winner["label"], "params": winner["params"]},
         "test": {
-            "rows": test_rows, "metric": "accuracy", "score": right / test_rows, "interval": list(wilson(right, test_rows)),
+            "rows": test_rows, "metric": "accuracy", "score": right / test_rows,
+            "interval": list(wilson(right, test_rows)),
             "interval_of": "this model on rows like these, 95 % Wilson",
             "majority_score": float(np.bincount(truth).max() / test_rows), "classes": list(labels),
             "confusion": confusion.counts.tolist(),
@@ -195,8 +196,8 @@ def hostile() -> dict[str, Any]:
 
 
 def large() -> dict[str, Any]:
-    """Sixty classes, five hundred candidates, three hundred columns."""
-    columns = [column(f"measurement_{i:03}", missing=i % 7) for i in range(300)]
+    """Sixty classes, five hundred candidates, a hundred and fifty columns."""
+    columns = [column(f"measurement_{i:03}", missing=i % 7) for i in range(150)]
     return result(
         [f"species_{i:02}" for i in range(60)], rows=9000, skill=0.7, columns=columns, ks=range(1, 126, 2),
         name="leaves.csv", target="species",

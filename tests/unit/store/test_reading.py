@@ -302,6 +302,18 @@ def test_hostile_json(tmp_path: Path, text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("spoilt", "reason"),
+    [
+        (b'"k":NaN', "NaN"), (b'"k":1e999', "beyond float64"), (b'"k":1,"k":1', "twice"), (b'"k":1 ', "one permitted"),
+        (b'"k":' + b"[" * 40 + b"]" * 40, "nested deeper"), (b'"k":18446744073709551616', "beyond 64 bits"),
+    ],
+)  # fmt: skip
+def test_refusals_of_json_say_why(tmp_path: Path, spoilt: bytes, reason: str) -> None:
+    text = GOOD.replace(b'"k":1', spoilt)
+    assert reason in str(refused(tmp_path / "m", reference.assemble(text, DATA, 3)))
+
+
+@pytest.mark.parametrize(
     ("options", "code"),
     [
         ({"length": 0}, "length"), ({"length": 2**64 - 1}, "length"), ({"text_length": 0}, "prologue"),
