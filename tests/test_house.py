@@ -162,6 +162,16 @@ def test_only_learners_and_metrics_import_the_native_module() -> None:
             assert package in MAY_IMPORT_CORE or name(path) in MAY_IMPORT_CORE_TOO, name(path)
 
 
+def test_nothing_inside_goes_through_the_front_door() -> None:
+    """`from tonari import compare` inside the package would be a way around the law that import-linter cannot see."""
+    for path in files("src", kinds=(".py",)):
+        if path.parent.name != "tonari":
+            names = {module.removeprefix("tonari.") for module in imports(path) if module.count(".") == 1}
+            inside = {name for name in names if (ROOT / "src/tonari" / name).is_dir() or "." in name}
+            asked = {module for module in imports(path) if re.fullmatch(r"tonari\.\w+", module)}
+            assert asked <= {f"tonari.{name}" for name in inside | {"_core", "__version__"}}, name_of(asked, path)
+
+
 def test_packages_import_downwards_only() -> None:
     """import-linter's contracts in pyproject.toml; they also see imports inside functions."""
     program = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"

@@ -23,7 +23,7 @@ EVERY = sorted(samples.ALL)
 
 # Text whose contrast with what lies behind it is below 4.5 : 1 (WCAG 2, AA), with the ratio.
 PALE = """() => {
-  const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return [m[0], m[1], m[2], m.length > 3 ? m[3] : 1]; };
+  const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };
   const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
   const light = (c) => {
     const l = c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
@@ -122,7 +122,7 @@ def test_the_page_is_no_wider_than_the_window(visit: Any, name: str, width: int)
     assert one.page.evaluate("document.documentElement.scrollWidth") <= width
     outside = one.page.evaluate(
         """(width) => [...document.querySelectorAll('main *')].filter((e) => !e.closest('.scroll, pre, svg')
-             && e.checkVisibility() && e.getBoundingClientRect().right > width + 1).map((e) => e.outerHTML.slice(0, 80))""",
+             && e.checkVisibility() && e.getBoundingClientRect().right > width + 1).map((e) => e.outerHTML)""",
         width,
     )
     assert outside == []

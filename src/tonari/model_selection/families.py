@@ -16,7 +16,8 @@ from tonari.base.errors import UsageError
 
 Params = Mapping[str, Any]
 
-NEIGHBOURS = tuple(range(1, 50, 2))
+#: Every odd k up to 49, then steps of about a seventh: one search of the largest answers all of them.
+NEIGHBOURS = (*range(1, 50, 2), 57, 65, 75, 87, 101)
 METRICS = ("euclidean", "manhattan", "chebyshev", "cosine")
 WEIGHTINGS = ("uniform", "distance")
 

@@ -43,7 +43,8 @@ class Output:
         taken = [name for name in FILES.values() if (self.folder / name).exists()]
         if taken and not force:
             raise UsageError(
-                f"{self.folder / taken[0]} exists already.", "Choose another output folder, or replace it with force."
+                f"{self.folder / taken[0]} exists already.",
+                "Choose another output folder, or have it replaced (--force, force=True).",
             )
         for name in taken:
             if not (self.folder / name).is_file():
@@ -142,7 +143,9 @@ def write_file(path: Path, data: bytes, force: bool) -> None:
             file.flush()
             os.fsync(file.fileno())
         if not force and path.exists():
-            raise UsageError(f"{path} exists already.", "Choose another output folder, or replace it with force.")
+            raise UsageError(
+                f"{path} exists already.", "Choose another output folder, or have it replaced (--force, force=True)."
+            )
         temporary.replace(path)
     except OSError as error:
         raise DataError(

@@ -9,7 +9,7 @@ from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.model_selection import GridSearchCV as _ReferenceSearch
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from tonari.base.held_out import Splits
@@ -70,6 +70,12 @@ class GridSearchCV(_ReferenceSearch):
 
     cv: Any
     cv_results_: dict[str, Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # The parent passes on what the estimator takes for X, and forgets y of several columns.
+        tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
+        return tags
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:

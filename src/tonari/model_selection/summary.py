@@ -64,7 +64,7 @@ def closing(result: Mapping[str, Any], left_out: int) -> str:
         lines.append(f"... and {left_out:,} more in the report.")
     lines += [
         f"{CHOSEN} chosen; {TIED} not told apart from the best (corrected paired t, 95 %): "
-        f"{tied:,} of {len(every):,} candidates with it." if tied > 1 else
+        f"{tied - 1:,} of the {len(every) - 1:,} others." if tied > 1 else
         f"{CHOSEN} chosen; all others are told apart from it (corrected paired t, 95 %)." if len(every) > 1 else
         f"{CHOSEN} chosen.",
         f"std. error: over {folds} folds, corrected for the rows that they share.",

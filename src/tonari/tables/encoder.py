@@ -17,7 +17,7 @@ SCALES = ("standard", "minmax", "none")
 _STATE = ("shape", "categorical", "unit", "center", "spread", "fill", "had_missing", "level_indptr", "level_codes")
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(TransformerMixin, BaseEstimator):
     """Scale numbers, fill and flag missing values, and give every category a column of its own.
 
     Everything is learned from the rows given to `fit`, so that inside a pipeline nothing leaks from held-out rows.

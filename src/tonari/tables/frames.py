@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tonari.base.errors import DataError, UsageError
-from tonari.tables.names import listed
 from tonari.tables.table import LARGEST_EXACT, Kind, Origin, Table
+
+_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_ORIGINS: tuple[Origin, ...] = ("text", "boolean", "date")
 
 
 def table_from_frame(frame: Any, *, names: Sequence[str] | None, kinds: Mapping[str, Kind] | None, source: str) -> Table:
@@ -30,32 +34,28 @@ def table_from_frame(frame: Any, *, names: Sequence[str] | None, kinds: Mapping[
     """
     if isinstance(frame, Table):
         return frame
-    table = Table([], {}, {}, source)
-    rows, seen = -1, set[str]()
-    for raw_name, values in _columns(frame, names, source):
-        name = str(raw_name)
+    said = dict(kinds or {})
+    seen: set[str] = set()
+    columns: dict[str, NDArray[Any]] = {}
+    origins: dict[str, Origin] = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    for title, values in _columns(frame, names, source):
+        name = str(title)
         if name in seen:
-            raise DataError(f"{source} has two columns called {name!r}.", "Rename one of them.")
+            raise DataError(f"Two columns of {source} are called {name!r}.", "Rename one of them.")
         seen.add(name)
-        array, origin, remark = _converted(values, name, source)
-        if rows >= 0 and array is not None and len(array) != rows:
-            raise DataError(f"The column {name!r} of {source} has {len(array):,} rows where others have {rows:,}.")
-        if remark:
-            table.notes[name] = (remark,)
+        array, origin, note = _converted(values, name, source)
+        if note:
+            notes[name] = (note,)
         if array is None:
             continue
-        rows = len(array)
-        wanted = (kinds or {}).get(name)
-        if wanted == "categorical" and array.dtype != object:
+        if said.get(name) == "categorical" and array.dtype != object:
             array, origin = labels_of(array), "text"
-        elif wanted == "numeric" and array.dtype == object:
-            raise DataError(f"The column {name!r} of {source} is not numeric.", "Convert it, or do not call it so.")
-        table.names.append(name)
-        table.columns[name] = array
-        table.kinds[name] = "categorical" if array.dtype == object else "numeric"
-        table.origins[name] = origin
-    table.row_numbers = np.arange(max(rows, 0), dtype=np.int64)
-    return table
+        elif said.get(name) == "numeric" and array.dtype == object:
+            raise DataError(f"The column {name!r} of {source} does not hold numbers.", "Convert it first.")
+        columns[name], origins[name] = array, origin
+    made: dict[str, Kind] = {name: "categorical" if columns[name].dtype == object else "numeric" for name in columns}
+    return Table(list(columns), columns, made, source, origins, notes)
 
 
 def label(value: Any) -> str:
@@ -76,7 +76,7 @@ def label(value: Any) -> str:
     ('3', 'true', 'x', '0.5')
     """
     if isinstance(value, str):
-        return value
+        return str(value)
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
@@ -131,59 +131,57 @@ def _columns(frame: Any, names: Sequence[str] | None, source: str) -> Iterator[t
 
 
 def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None, Origin, str]:
-    """The column as a table holds it, what it was, and a remark; None for a column that cannot be used."""
-    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__") or np.ndim(getattr(values, "shape", ((),))[0:1]) > 1:
-        raise UsageError(f"The column {name!r} of {source} is not a sequence of values.")
-def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None, Origin, str]:
-    """The column as a table holds it, what it was, and a remark; None for a column that cannot be used."""
-    kind = _dtype_kind(values)
-    if kind == "number":
-        numeric = _as_float(values)
-        return numeric, "number", beyond_exact(name, numeric, values)
-    if kind == "complex":
+    """The column as a table holds it, what it was, and a note; None for a column that cannot be used."""
+    shape = getattr(values, "shape", None)
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__") or (shape and len(shape) > 1):
+        raise UsageError(f"The column {name!r} of {source} is not one sequence of values.")
+    look = _look(values)
+    if look == "complex":
         raise DataError(f"The column {name!r} of {source} holds complex numbers.", "Split it into two real columns.")
+    if look == "number":
+        numeric = _as_float(values)
+        return numeric, "number", _lost_digits(name, numeric, whole="int" in str(values.dtype).lower())
     objects = _as_objects(values)
     present = [value for value in objects if not _is_missing(value)]
-    if kind == "category":
+    if look == "category":
         return _texts(objects), "text", ""
-    types = {_class_of(value) for value in present}
-    if "nested" in types:
+    classes = {_class_of(value) for value in present}
+    if "nested" in classes:
         return None, "text", f"Column {name!r} holds lists or records and was left out."
-    if types == {"number"}:
-        numeric = np.array([np.nan if _is_missing(value) else float(value) for value in objects], dtype=np.float64)
-        return numeric, "number", beyond_exact(name, numeric, present)
-    if not types:
-        return np.full(len(objects), np.nan), "number", ""
-    if types == {"boolean"} or types == {"date"} or types == {"text"}:
-        return _texts(objects), types.pop(), ""  # type: ignore[return-value]
-    return _texts(objects), "text", f"Column {name!r} mixes {' and '.join(sorted(types))} values: taken as categories."
+    if classes <= {"number"}:
+        numeric = np.array([np.nan if _is_missing(value) else _float(value) for value in objects], dtype=np.float64)
+        whole = any(isinstance(value, numbers.Integral) for value in present)
+        return numeric, "number", _lost_digits(name, numeric, whole=whole)
+    for origin in _ORIGINS:
+        if classes == {origin}:
+            return _texts(objects), origin, ""
+    return _texts(objects), "text", f"Column {name!r} mixes {' and '.join(sorted(classes))} values: taken as categories."
 
 
-def _dtype_kind(values: Any) -> str:
-    """Tell apart what a dtype alone settles: number, complex, category; "object" asks for a look at the values."""
+def _look(values: Any) -> str:
+    """What a dtype alone settles: number, complex, category; "object" asks for a look at the values."""
     dtype = getattr(values, "dtype", None)
-    if dtype is None:
-        return "object"
-    code = getattr(dtype, "kind", "")
     if hasattr(dtype, "categories"):
         return "category"
     is_numeric = getattr(dtype, "is_numeric", None)
     if callable(is_numeric):
         return "number" if is_numeric() else "object"
-    return {"i": "number", "u": "number", "f": "number", "c": "complex"}.get(code, "object")
+    return {"i": "number", "u": "number", "f": "number", "c": "complex"}.get(getattr(dtype, "kind", ""), "object")
 
 
 def _as_float(values: Any) -> NDArray[np.float64]:
-    if isinstance(values, np.ndarray):
-        return np.array(values, dtype=np.float64)
+    if isinstance(values, np.ma.MaskedArray):
+        return np.array(np.ma.filled(values.astype(np.float64), np.nan))
     if hasattr(values, "iloc"):
         return np.array(values.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
-    return np.array(values.to_numpy(), dtype=np.float64)
+    return np.array(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64)
 
 
 def _as_objects(values: Any) -> list[Any]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "Mm":
-        return [None if np.isnat(value) else value for value in values]
+        # Finer than microseconds, numpy would hand over bare integers.
+        unit = np.datetime_data(values.dtype)[0]
+        values = values.astype(f"{values.dtype.kind}8[us]") if unit in ("ns", "ps", "fs", "as") else values
     for method in ("to_list", "tolist"):
         if hasattr(values, method):
             return list(getattr(values, method)())
@@ -193,23 +191,26 @@ def _as_objects(values: Any) -> list[Any]:
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, str):
-        return value == ""
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+    if isinstance(value, (str, bytes)):
+        return len(value) == 0
+    return isinstance(value, (float, np.floating, decimal.Decimal)) and value != value
 
 
 def _class_of(value: Any) -> str:
-    if isinstance(value, (str, bytes)):
-        return "text"
     if isinstance(value, (bool, np.bool_)):
         return "boolean"
-    if isinstance(value, (list, tuple, dict, set, np.ndarray)) or hasattr(value, "to_list"):
+    if isinstance(value, (list, tuple, dict, set, frozenset, np.ndarray)) or hasattr(value, "to_list"):
         return "nested"
-    if isinstance(value, numbers.Number) or type(value).__name__ == "Decimal":
+    if isinstance(value, (numbers.Real, decimal.Decimal)):
         return "number"
-    if hasattr(value, "isoformat") or isinstance(value, (np.datetime64, np.timedelta64)):
-        return "date"
-    return "text"
+    return "date" if isinstance(value, _DATES) else "text"
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def _texts(objects: list[Any]) -> NDArray[Any]:
@@ -218,23 +219,7 @@ def _texts(objects: list[Any]) -> NDArray[Any]:
     return column
 
 
-def beyond_exact(name: str, numeric: NDArray[np.float64], values: Any) -> str:
-    """A remark where whole numbers are too large for float64, "" otherwise.
-
-    Parameters
-    ----------
-    name : str
-    numeric : ndarray of float64
-        The column as numbers.
-    values : object
-        The column as it was: only integers can lose digits.
-
-    Returns
-    -------
-    str
-    """
-    if not len(numeric) or not np.nanmax(np.abs(numeric), initial=0.0) > LARGEST_EXACT:
+def _lost_digits(name: str, numeric: NDArray[np.float64], *, whole: bool) -> str:
+    if not whole or not np.nanmax(np.abs(numeric), initial=0.0) > LARGEST_EXACT:
         return ""
-    dtype = getattr(values, "dtype", None)
-    whole = "int" in str(dtype).lower() if dtype is not None else any(isinstance(value, int) for value in values)
-    return f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64." if whole else ""
+    return f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64."

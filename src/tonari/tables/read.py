@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Collection, Mapping
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +91,7 @@ def read_table(
     if wrong:
         raise UsageError(f"The kind {wrong[0]!r} is not known.", "Use 'numeric' or 'categorical'.")
     file = _existing(Path(path))
-    with ExitStack() as stack:
+    with _interruptible(), ExitStack() as stack:
         plain, gzipped = _plain(file, stack)
         form = _form_of(file, plain)
         connection = stack.enter_context(_connected())
@@ -105,6 +105,17 @@ def read_table(
         from tonari.tables.typed import read_typed
 
         return read_typed(connection, file, plain, form, kinds or {})
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C while DuckDB works comes out of it as an error; make it what it was."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _existing(path: Path) -> Path:
@@ -131,7 +142,7 @@ def _plain(file: Path, stack: ExitStack) -> tuple[Path, bool]:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tonari-"))
         plain = Path(folder) / "table"
         # Unpacked here: DuckDB does not compare checksums, and reads a file cut short as if it were whole.
-        with (gzip.open(file, "rb") if gzipped else file.open("rb")) as source, plain.open("wb") as target:
+        with gzip.open(file, "rb") if gzipped else file.open("rb") as source, plain.open("wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{file.name} is a damaged gzip file: {error}.", "Fetch or compress it again.") from error

@@ -20,7 +20,7 @@ MOST_DATES = 20
 #: From this many rows on, text of which nine in ten values occur once is taken for an identifier or free text.
 ROWS_FOR_NEARLY_UNIQUE = 50
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,7 @@ def _look_at(table: Table, name: str) -> Column:
     return Column(name, kind, levels, missing, " ".join(said))
 
 
-def _reason_to_drop(
-    table: Table, name: str, present: NDArray[Any], levels: tuple[str, ...], missing: int
-) -> str:  # fmt: skip
+def _reason_to_drop(table: Table, name: str, present: NDArray[Any], levels: tuple[str, ...], missing: int) -> str:
     if len(present) == 0:
         return "it holds no value at all"
     if table.kinds[name] == "numeric":
@@ -282,8 +280,8 @@ def _levels(table: Table, column: Column, notes: list[str] | None) -> NDArray[np
     codes: dict[str | None, float] = {level: float(i) for i, level in enumerate(column.levels)}
     codes[None] = np.nan
     if set(column.levels) <= {"false", "true"}:
-        spellings = {spelt: codes[level] for level in column.levels for spelt in (level.upper(), level.title())}
-        codes = spellings | codes
+        # Read by itself the column would have been in this spelling; read as categories it keeps its own.
+        codes |= {spelt: codes[level] for level in column.levels for spelt in (level.upper(), level.title())}
     encoded = np.fromiter((codes.get(text, -1.0) for text in texts), dtype=np.float64, count=len(texts))
     if notes is not None and (encoded == -1).any():
         unknown = sorted(set(texts[encoded == -1]))

@@ -181,9 +181,9 @@ class Table:
             first = int(np.flatnonzero(missing)[0])
             count = int(missing.sum())
             raise DataError(
-                f"{self.place(first)}: the target column {name!r} is empty"
+                f"{self.place(first)}: the target column {name!r} holds no label"
                 + (f" (the first of {count:,} such rows)." if count > 1 else "."),
-                "Fill in the label or remove the row.",
+                "Fill it in, or remove the row. Cells such as NA and ? count as empty.",
             )
         if self.kinds[name] == "categorical":
             return column.copy()
@@ -208,10 +208,8 @@ class Table:
 
     def _require(self, name: str) -> None:
         if name not in self.columns:
-            raise DataError(
-                f"{self.source} has no column {name!r}.",
-                did_you_mean(name, self.names) or f"Its columns are {listed(self.names)}.",
-            )
+            columns = f"Its columns are {listed(self.names)}." if self.names else "It has no columns."
+            raise DataError(f"{self.source} has no column {name!r}.", did_you_mean(name, self.names) or columns)
 
 
 def missing_mask(column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -228,4 +226,4 @@ def missing_mask(column: NDArray[Any]) -> NDArray[np.bool_]:
     """
     if column.dtype == object:
         return np.fromiter((value is None for value in column), dtype=bool, count=len(column))
-    return np.isnan(column)
+    return np.asarray(np.isnan(column), dtype=bool)

@@ -70,7 +70,7 @@ class _Facts:
     booleans: int
     dates: int
     foreign: int
-    foreign_example: str | None
+    example: str | None
 
 
 class _Cells:
@@ -178,7 +178,7 @@ class _Cells:
         if facts.foreign and facts.foreign + facts.numbers >= NEARLY_NUMERIC * facts.present:
             sign, other = ("comma", ",") if self.decimal == "." else ("point", ".")
             raise DataError(
-                f"{self.dialect.path.name}: column {name!r} holds numbers with a {sign}, as in {facts.foreign_example!r}.",
+                f"{self.dialect.path.name}: column {name!r} holds numbers with a {sign}, as in {facts.example!r}.",
                 f"If the {sign} is the decimal mark, read the file with read_table(path, decimal={other!r}); if it "
                 f"separates thousands, remove it; if this is text, give kinds={{{name!r}: 'categorical'}}.",
             )
@@ -213,8 +213,8 @@ class _Cells:
                 notes.append(f"Column {name!r} holds codes with leading zeros: taken as categories.")
             elif facts.numbers >= NEARLY_NUMERIC * facts.present and (row := self._first_text(table, name)) is not None:
                 notes.append(
-                    f"Column {name!r} is taken as categories although {facts.numbers:,} of its {facts.present:,} values "
-                    f"are numbers: {table.place(row)} holds {values[row]!r}."
+                    f"Column {name!r} is taken as categories although {facts.numbers:,} of its {facts.present:,} "
+                    f"values are numbers: {table.place(row)} holds {values[row]!r}."
                 )
         return tuple(notes)
 
