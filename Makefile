@@ -85,7 +85,7 @@ native_build = $(CMAKE) -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(B
 
 native: $(STAMP)/base
 	@if $(doctest_found); then \
-	  $(call native_build,build/native,Release) && $(BIN)/ctest --test-dir build/native --output-on-failure; \
+	  $(call native_build,build/native,Release) && $(BIN)/ctest --test-dir build/native --parallel $(JOBS) --output-on-failure; \
 	else \
 	  echo "native tests LEFT OUT: no header doctest/doctest.h (Debian: apt install doctest-dev; macOS: brew install doctest)"; \
 	fi

@@ -52,7 +52,9 @@ def fields(value: Any) -> set[str]:
     if isinstance(value, list):
         return set().union(*map(fields, value))
     if isinstance(value, dict):
-        return set(value) | set().union(*(fields(item) for key, item in value.items() if key != "params"))
+        return set(value) | set().union(
+            *(fields(item) for key, item in value.items() if key not in ("params", "files"))
+        )
     return set()
 
 

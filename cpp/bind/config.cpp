@@ -11,7 +11,7 @@ namespace nb = nanobind;
 void bind_config(nb::module_& m) {
   m.def(
       "config_show",
-      [] {
+      []() -> nb::typed<nb::dict, nb::str, nb::any> {
         const tonari::CpuFeatures& cpu = tonari::cpu_features();
         nb::dict out;
         out["isa"] = tonari::kernels().name;

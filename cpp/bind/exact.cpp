@@ -109,7 +109,11 @@ void search(const ExactIndex& index, const Rows& queries, const Out2<double>& di
       queries);
 }
 
-nb::tuple within(const ExactIndex& index, const Rows& queries, double radius, const Groups& row_groups,
+// indptr, rows, distances
+using Within = nb::typed<nb::tuple, decltype(give(std::vector<int64_t>{})), decltype(give(std::vector<int64_t>{})),
+                         decltype(give(std::vector<double>{}))>;
+
+Within within(const ExactIndex& index, const Rows& queries, double radius, const Groups& row_groups,
                  const Groups& query_groups, int threads) {
   std::vector<std::vector<double>> distances;
   std::vector<std::vector<int64_t>> neighbours;

@@ -27,10 +27,9 @@ double whole_power(double base, int power) {
 }
 
 // Joins lanes as the kernels do.
-template <class Join>
-double join_lanes(double* lane, Join join) {
+double join_lanes(double* lane) {
   for (int64_t half = kLanes / 2; half >= 1; half /= 2)
-    for (int64_t i = 0; i < half; ++i) lane[i] = join(lane[i], lane[i + half]);
+    for (int64_t i = 0; i < half; ++i) lane[i] += lane[i + half];
   return lane[0];
 }
 
@@ -42,13 +41,19 @@ double largest_difference(const T* row, const T* query, int64_t dim, double scal
   return largest;
 }
 
-// |difference / largest|^p summed in the engine's order of lanes; every term is at most 1.
+// term(|difference|) summed as cpp/kernels/decide.inl sums: compensated lanes, joined by halving.
 template <class T, class Term>
 double sum_of_terms(const T* row, const T* query, int64_t dim, double scale, Term term) {
-  double lane[kLanes] = {};
-  for (int64_t j = 0; j < dim; ++j)
-    lane[j % kLanes] += term(std::fabs(static_cast<double>(row[j]) * scale - static_cast<double>(query[j]) * scale));
-  return join_lanes(lane, [](double a, double b) { return a + b; });
+  double lane[kLanes] = {}, lost[kLanes] = {};
+  for (int64_t j = 0; j < dim; ++j) {
+    const int64_t i = j % kLanes;
+    const double value = term(std::fabs(static_cast<double>(row[j]) * scale - static_cast<double>(query[j]) * scale));
+    const double corrected = value - lost[i];
+    const double next = lane[i] + corrected;
+    lost[i] = (next - lane[i]) - corrected;
+    lane[i] = next;
+  }
+  return join_lanes(lane) - join_lanes(lost);
 }
 
 }  // namespace
@@ -67,11 +72,11 @@ Decider<T>::Decider(Metric metric, double p, int64_t dim, double scale)
     : metric_(metric), p_(p), dim_(dim), scale_(scale) {}
 
 template <class T>
-void Decider<T>::decide(const T* rows, const T* query, const int32_t* which, int64_t count, double* reduced) const {
+void Decider<T>::decide(const T* rows, const T* query, const int32_t* which, int64_t count, double* distances) const {
   if (metric_ == Metric::kMinkowski || scale_ != 1.0) {
     for (int64_t i = 0; i < count; ++i) {
       const T* row = rows + static_cast<int64_t>(which[i]) * dim_;
-      reduced[i] = metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_scaled(row, query);
+      distances[i] = (metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_scaled(row, query)) / scale_;
     }
     return;
   }
@@ -79,9 +84,15 @@ void Decider<T>::decide(const T* rows, const T* query, const int32_t* which, int
                   : metric_ == Metric::kChebyshev ? kLargest
                                                   : kSquared;
   if constexpr (std::is_same_v<T, float>) {
-    kernels().decide_f32[how](rows, dim_, query, which, count, reduced);
+    kernels().decide_f32[how](rows, dim_, query, which, count, distances);
   } else {
-    kernels().decide_f64[how](rows, dim_, query, which, count, reduced);
+    kernels().decide_f64[how](rows, dim_, query, which, count, distances);
+  }
+  if (metric_ == Metric::kCosine) {
+    for (int64_t i = 0; i < count; ++i) distances[i] /= 2;
+  } else if (metric_ == Metric::kEuclidean) {
+    for (int64_t i = 0; i < count; ++i)
+      distances[i] = root(distances[i], rows + static_cast<int64_t>(which[i]) * dim_, query);
   }
 }
 
@@ -108,17 +119,18 @@ template <class T>
 double Decider<T>::decide_scaled(const T* row, const T* query) const {
   if (metric_ == Metric::kChebyshev) return largest_difference(row, query, dim_, scale_);
   if (metric_ == Metric::kManhattan) return sum_of_terms(row, query, dim_, scale_, [](double d) { return d; });
-  return sum_of_terms(row, query, dim_, scale_, [](double d) { return d * d; });
+  const double squared = sum_of_terms(row, query, dim_, scale_, [](double d) { return d * d; });
+  return metric_ == Metric::kCosine ? squared / 2 : root(squared, row, query);
 }
 
+// The root of a sum of squares. Where the squares may have underflowed, the pair is summed again with its largest
+// difference taken out: differences of 1e-170 are no duplicates.
 template <class T>
-double Decider<T>::finish(double reduced, const T* row, const T* query) const {
-  if (metric_ == Metric::kCosine) return reduced / 2;
-  if (metric_ != Metric::kEuclidean) return reduced / scale_;
-  if (reduced >= kTinySquare || std::is_same_v<T, float>) return std::sqrt(reduced) / scale_;
-  const double largest = largest_difference(row, query, dim_, 1.0);
+double Decider<T>::root(double squared, const T* row, const T* query) const {
+  if (std::is_same_v<T, float> || squared >= kTinySquare) return std::sqrt(squared);
+  const double largest = largest_difference(row, query, dim_, scale_);
   if (largest == 0) return 0;
-  const double sum = sum_of_terms(row, query, dim_, 1.0, [&](double d) { return (d / largest) * (d / largest); });
+  const double sum = sum_of_terms(row, query, dim_, scale_, [&](double d) { return (d / largest) * (d / largest); });
   return largest * std::sqrt(sum);
 }
 

@@ -17,11 +17,11 @@ constexpr int64_t kMostTiles = 32;               // full tiles of queries per bl
 constexpr int64_t kScanRows = 256;               // rows decided at once where no filter helps
 
 struct Entry {
-  double reduced;
+  double distance;
   int32_t row;
 };
 
-bool before(const Entry& a, const Entry& b) { return a.reduced < b.reduced || (a.reduced == b.reduced && a.row < b.row); }
+bool before(const Entry& a, const Entry& b) { return a.distance < b.distance || (a.distance == b.distance && a.row < b.row); }
 
 // Keeps the `wanted` least entries of those added, or all of them within a limit.
 class Nearest {
@@ -29,12 +29,12 @@ class Nearest {
   Nearest() = default;
   Nearest(int64_t wanted, double limit) : wanted_(wanted), limit_(limit) {}
 
-  // Entries with a larger reduced value are not wanted any more.
+  // Entries with a larger distance are not wanted any more.
   double limit() const { return limit_; }
 
-  void add(double reduced, int32_t row) {
-    if (!(reduced <= limit_)) return;
-    entries_.push_back({reduced, row});
+  void add(double distance, int32_t row) {
+    if (!(distance <= limit_)) return;
+    entries_.push_back({distance, row});
     if (wanted_ >= 0 && static_cast<int64_t>(entries_.size()) >= 2 * wanted_ + 64) shrink();
   }
   // Makes limit() as small as the entries allow.
@@ -42,7 +42,7 @@ class Nearest {
     if (wanted_ < 0 || static_cast<int64_t>(entries_.size()) < wanted_) return;
     std::nth_element(entries_.begin(), entries_.begin() + (wanted_ - 1), entries_.end(), before);
     entries_.resize(wanted_);
-    limit_ = entries_.back().reduced;
+    limit_ = entries_.back().distance;
   }
   std::vector<Entry>& sorted() {
     shrink();
@@ -114,7 +114,7 @@ class Scan {
         tile_rows_(kernels().tile_rows),
         full_tile_(kernels().tile_queries[kTileSizes - 1]) {}
 
-  // emit(query, decider, entries in order) once per query.
+  // emit(query, entries in order) once per query.
   template <class Emit>
   void run(const RunParams& run, const Emit& emit);
 
@@ -135,7 +135,7 @@ class Scan {
     AlignedVector<float> packed, thresholds, values;
     std::vector<int32_t> rows;
     std::vector<Survivor> survivors;
-    std::vector<double> upper, reduced;
+    std::vector<double> upper, distances;
   };
 
   static int64_t tile_size(int64_t count);
@@ -151,9 +151,6 @@ class Scan {
   void narrow(Query& query, Workspace& work) const;
   void decide(Query& query, int64_t number, const int32_t* which, int64_t count, Workspace& work) const;
   void tighten(Query& query) const;
-  Decider<T> decider(double scale) const {
-    return Decider<T>(index_.params_.metric, index_.params_.p, index_.rows_.cols, scale);
-  }
   bool excluded(int64_t query, int64_t row) const {
     return !row_groups_.empty() && row_groups_[row] == query_groups_[query];
   }
@@ -186,7 +183,6 @@ void Scan<T>::run(const RunParams& run, const Emit& emit) {
   const int64_t panels = std::max<int64_t>(1, (index_.rows_.rows + tile_rows_ - 1) / tile_rows_);
   const int64_t parts = blocks >= threads ? 1 : std::min(panels, (threads + blocks - 1) / blocks);
   std::vector<std::vector<Entry>> found(parts > 1 ? parts * queries_.rows : 0);
-  std::vector<double> scales(parts > 1 ? queries_.rows : 0);
   std::vector<Workspace> workspaces(threads);
 
   parallel_for(blocks * parts, run.threads, run.interrupt, [&](int64_t piece, int worker, StopFlag& stop) {
@@ -199,9 +195,8 @@ void Scan<T>::run(const RunParams& run, const Emit& emit) {
     for (int64_t q = first; q < last; ++q) {
       Query& query = work.queries[q - first];
       if (parts == 1) {
-        emit(q, decider(query.scale), query.nearest.sorted());
+        emit(q, query.nearest.sorted());
       } else {
-        if (part == 0) scales[q] = query.scale;
         found[part * queries_.rows + q] = std::move(query.nearest.sorted());
       }
     }
@@ -210,8 +205,8 @@ void Scan<T>::run(const RunParams& run, const Emit& emit) {
   for (int64_t q = 0; q < queries_.rows; ++q) {
     Nearest nearest(wanted_, kInfinity);
     for (int64_t part = 0; part < parts; ++part)
-      for (const Entry& entry : found[part * queries_.rows + q]) nearest.add(entry.reduced, entry.row);
-    emit(q, decider(scales[q]), nearest.sorted());
+      for (const Entry& entry : found[part * queries_.rows + q]) nearest.add(entry.distance, entry.row);
+    emit(q, nearest.sorted());
   }
 }
 
@@ -272,15 +267,7 @@ int64_t Scan<T>::tile_size(int64_t count) {
 template <class T>
 void Scan<T>::start(Query& query, int64_t number) const {
   query.scale = decide_scale(std::max(index_.largest_, largest_magnitude(queries_.row(number), queries_.cols)));
-  double limit = kInfinity;
-  if (wanted_ < 0) {
-    // A hair more than the radius: emit() compares the finished distance.
-    limit = radius_ * query.scale * (1 + 0x1p-40);
-    if (index_.params_.metric == Metric::kEuclidean) limit *= limit;
-    if (index_.params_.metric == Metric::kCosine) limit *= 2;
-    limit = std::max(limit, std::numeric_limits<double>::min());
-  }
-  query.nearest = Nearest(wanted_, limit);
+  query.nearest = Nearest(wanted_, wanted_ < 0 ? radius_ : kInfinity);
 }
 
 template <class T>
@@ -371,17 +358,18 @@ void Scan<T>::narrow(Query& query, Workspace& work) const {
 
 template <class T>
 void Scan<T>::decide(Query& query, int64_t number, const int32_t* which, int64_t count, Workspace& work) const {
-  work.reduced.resize(std::max<size_t>(work.reduced.size(), count));
-  decider(query.scale).decide(index_.rows_.data, queries_.row(number), which, count, work.reduced.data());
-  for (int64_t i = 0; i < count; ++i) query.nearest.add(work.reduced[i], which[i]);
+  work.distances.resize(std::max<size_t>(work.distances.size(), count));
+  const Decider<T> decider(index_.params_.metric, index_.params_.p, index_.rows_.cols, query.scale);
+  decider.decide(index_.rows_.data, queries_.row(number), which, count, work.distances.data());
+  for (int64_t i = 0; i < count; ++i) query.nearest.add(work.distances[i], which[i]);
 }
 
 template <class T>
 void Scan<T>::tighten(Query& query) const {
   const double limit = query.nearest.limit();
   if (limit == kInfinity) return;
-  const bool squared = index_.params_.metric == Metric::kEuclidean || index_.params_.metric == Metric::kCosine;
-  const double distance = (squared ? std::sqrt(limit) : limit) / choice_.factor;
+  // A cosine distance is half the square of the filter's distance.
+  const double distance = index_.params_.metric == Metric::kCosine ? std::sqrt(2 * limit) : limit / choice_.factor;
   *query.threshold = std::min(*query.threshold, query.packed.threshold_for(index_.packed_, distance));
 }
 
@@ -403,12 +391,12 @@ void ExactRows<T>::search(MatrixView<const T> queries, Span<const int32_t> row_g
   const int64_t k = distances.cols;
   if (k < 1) return;
   Scan<T> scan(*this, queries, k, 0.0, row_groups, query_groups);
-  scan.run(run, [&](int64_t q, const Decider<T>& decider, const std::vector<Entry>& entries) {
+  scan.run(run, [&](int64_t q, const std::vector<Entry>& entries) {
     if (static_cast<int64_t>(entries.size()) < k)
       throw std::invalid_argument("a query has fewer rows to choose from than neighbours were asked for");
     for (int64_t i = 0; i < k; ++i) {
       neighbours.row(q)[i] = entries[i].row;
-      distances.row(q)[i] = decider.finish(entries[i].reduced, rows_.row(entries[i].row), queries.row(q));
+      distances.row(q)[i] = entries[i].distance;
     }
   });
 }
@@ -421,11 +409,9 @@ void ExactRows<T>::within(MatrixView<const T> queries, double radius, Span<const
   distances.assign(queries.rows, {});
   neighbours.assign(queries.rows, {});
   Scan<T> scan(*this, queries, -1, radius, row_groups, query_groups);
-  scan.run(run, [&](int64_t q, const Decider<T>& decider, const std::vector<Entry>& entries) {
+  scan.run(run, [&](int64_t q, const std::vector<Entry>& entries) {
     for (const Entry& entry : entries) {
-      const double distance = decider.finish(entry.reduced, rows_.row(entry.row), queries.row(q));
-      if (!(distance <= radius)) continue;
-      distances[q].push_back(distance);
+      distances[q].push_back(entry.distance);
       neighbours[q].push_back(entry.row);
     }
   });

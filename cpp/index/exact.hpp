@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exact nearest neighbours by exhaustive search.
 //
-// Solves   for every query the k rows of least (reduced distance, row number)
+// Solves   for every query the k rows of least (distance, row number)
 // Given    rows (float32 or float64, finite), a metric, queries of the same type; optionally a group number for every
 //          row and query: rows of a query's own group are left out (a fold, a group, or the row itself)
-// Gives    distances (float64) and row numbers, ordered by (reduced distance, row)
+// Gives    distances (float64) and row numbers, ordered by (distance, row)
 // How      rows are centred, scaled by a power of two and packed as float32 panels; the tile kernels give a filter
 //          value with a proven bound; what survives is decided by direct differences in float64 (index/decide.hpp).
 //          The answer is that of deciding every pair: it cannot depend on threads, batches or instruction sets.
@@ -47,7 +47,7 @@ class ExactRows {
   void search(MatrixView<const T> queries, Span<const int32_t> row_groups, Span<const int32_t> query_groups,
               const RunParams& run, MatrixView<double> distances, MatrixView<int64_t> neighbours) const;
 
-  // All rows within `radius` (inclusive), ordered by (reduced distance, row), one list per query.
+  // All rows within `radius` (inclusive), ordered by (distance, row), one list per query.
   void within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
               Span<const int32_t> query_groups, const RunParams& run, std::vector<std::vector<double>>& distances,
               std::vector<std::vector<int64_t>>& neighbours) const;

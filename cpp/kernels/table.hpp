@@ -23,10 +23,10 @@ enum Reduced : int { kSquared = 0, kAbsolute = 1, kLargest = 2, kReduced = 3 };
 using TileKernel = int (*)(const float* panel, const float* start, int64_t dim, const float* queries,
                            const float* thresholds, Survivor* survivors);
 
-// Reduced distances of rows which[0..count) to one query, float64, in the engine's fixed order of lanes.
+// Sums (or maxima) over the differences of rows which[0..count) to one query, float64, in the engine's fixed order of lanes.
 template <class T>
 using DecideKernel = void (*)(const T* rows, int64_t dim, const T* query, const int32_t* which, int64_t count,
-                              double* reduced);
+                              double* decided);
 
 inline constexpr int kTileSizes = 4;
 

@@ -1,12 +1,12 @@
 """The native engine of tonari. Private: use the public classes."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
 
 
-def config_show() -> dict:
+def config_show() -> dict[str, Any]:
     """Instruction set in use, those available, processor and compiler."""
 
 class ExactIndex:
@@ -28,7 +28,7 @@ def exact_search(index: ExactIndex, queries: Annotated[NDArray[numpy.float32], d
     Fill distances and neighbours (queries x k); rows of a query's own group are left out.
     """
 
-def exact_within(index: ExactIndex, queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: float, row_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, query_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
+def exact_within(index: ExactIndex, queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: float, row_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, query_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
     Rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
     """

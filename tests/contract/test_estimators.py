@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import tonari
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import tonari
 from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -88,6 +89,7 @@ def estimators() -> Iterator[Any]:
             yield Estimator(**params)
 
 
+@pytest.mark.filterwarnings("default")  # the checks provoke warnings on purpose
 @parametrize_with_checks(list(estimators()))
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     """scikit-learn's common tests, all of them, for every estimator that tonari shows."""

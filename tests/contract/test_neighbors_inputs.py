@@ -19,9 +19,9 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 from tests.reference.neighbors import assert_same_neighbours, distance_matrix
+from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 LEARNERS = [NearestNeighbors, KNeighborsClassifier, KNeighborsRegressor]
 METRICS = ["euclidean", "manhattan", "chebyshev", "cosine"]
@@ -199,10 +199,10 @@ def test_nan_and_infinity_are_refused(Learner: Any, bad: float) -> None:
         rows, queries, y = table(dtype)
         model = Learner(n_neighbors=3).fit(rows, y)
         queries[2, 1] = bad
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             model.kneighbors(queries)
         rows[5, 0] = bad
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             Learner(n_neighbors=3).fit(rows, y)
 
 

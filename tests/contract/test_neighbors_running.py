@@ -1,4 +1,4 @@
-"""Processes, threads, signals and memory. Guards traps 9 (fork, pools) and 10 (Ctrl-C, memory that grows with rows^2)."""
+"""Processes, threads, signals and memory. Guards traps 9 (fork, pools) and 10 (Ctrl-C, memory of rows squared)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tonari.neighbors import KNeighborsClassifier, NearestNeighbors
 
 TIMEOUT = 90
@@ -98,9 +99,8 @@ def test_concurrent_fits() -> None:
     rows, queries = problem(1_500, 100)
     expected = NearestNeighbors(n_neighbors=3).fit(rows).kneighbors(queries)[1]
     with ThreadPoolExecutor(6) as pool:
-        jobs = [pool.submit(lambda: NearestNeighbors(n_neighbors=3).fit(rows).kneighbors(queries)[1]) for _ in range(24)]
-        for job in jobs:
-            np.testing.assert_array_equal(job.result(), expected)
+        for found in pool.map(lambda _: NearestNeighbors(n_neighbors=3).fit(rows).kneighbors(queries)[1], range(24)):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_other_python_threads_run_during_a_search() -> None:

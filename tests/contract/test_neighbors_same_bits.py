@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn
-import tonari
 from joblib import Parallel, delayed
+
+import tonari
 from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 INSTRUCTION_SETS = ("generic", "v2", "v3", "v4")

@@ -21,10 +21,21 @@ from typing import Any
 import pytest
 import sklearn
 import sklearn.neighbors
+
 import tonari.neighbors
 
 HERE = Path(__file__).parent
 SUBSTITUTED = ("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors")
+OPTIONS = (
+    "-c",
+    str(HERE / "pytest.ini"),
+    "-p",
+    "no:cacheprovider",
+    "-q",
+    "--no-header",
+    "--tb=no",
+    "--disable-warnings",
+)
 MODULES = ("sklearn.neighbors.tests.test_neighbors", "sklearn.neighbors.tests.test_neighbors_pipeline")
 
 
@@ -88,8 +99,7 @@ def main(arguments: list[str]) -> int:
     for name in SUBSTITUTED:
         setattr(sklearn.neighbors, name, getattr(tonari.neighbors, name))
     referee = Referee(read_deselected(HERE / "deselected.txt"))
-    options = ["-c", str(HERE / "pytest.ini"), "-p", "no:cacheprovider", "-q", "--no-header", "--tb=no", "-rN", "--disable-warnings"]
-    code = int(pytest.main([*options, *arguments, "--pyargs", *MODULES], plugins=[referee]))
+    code = int(pytest.main([*OPTIONS, *arguments, "--pyargs", *MODULES], plugins=[referee]))
     for name in SUBSTITUTED:
         if getattr(sys.modules[MODULES[0]].neighbors, name).__module__.partition(".")[0] != "tonari":
             raise SystemExit(f"{name} was not substituted: nothing was tested")

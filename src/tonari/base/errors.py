@@ -28,6 +28,10 @@ class UsageError(TonariError, ValueError):
     exit_code = 2
 
 
+class ParameterTypeError(UsageError, TypeError):
+    """A parameter of the wrong type: a ValueError and a TypeError, as scikit-learn's is (exit code 2)."""
+
+
 class DataError(TonariError, ValueError):
     """A file or table that cannot be used as it is (exit code 3)."""
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from tonari.base.errors import DataError, UsageError
+from tonari.base.errors import DataError, ParameterTypeError, UsageError
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -29,7 +29,10 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     choices : sequence of str
     """
     if not isinstance(value, str) or value not in choices:
-        raise UsageError(f"{name}={value!r} is not known.", f"Choose one of: {', '.join(map(repr, choices))}.")
+        raise UsageError(
+            f"The {name!r} parameter is {value!r}, which is not known.",
+            f"Choose one of: {', '.join(map(repr, choices))}.",
+        )
 
 
 def check_number(
@@ -50,13 +53,19 @@ def check_number(
     """
     kind = "a whole number" if whole else "a number"
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if whole else Real):
-        raise TypeError(f"{name} must be {kind}, got {value!r} of type {type(value).__name__}")
+        raise ParameterTypeError(
+            f"The {name!r} parameter must be {kind}, got {value!r} of type {type(value).__name__}."
+        )
     number = float(value)
     if np.isnan(number) or number < least or (above and number == least):
-        raise UsageError(f"{name} must be {'more than' if above else 'at least'} {least:g}, got {value!r}.")
+        raise UsageError(
+            f"The {name!r} parameter must be {'more than' if above else 'at least'} {least:g}, got {value!r}."
+        )
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, copy: bool = False) -> NDArray[Any]:
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, accept_sparse: bool = True, copy: bool = False
+) -> NDArray[Any]:
     """Validate a table of numbers: two-dimensional, finite, float32 or float64, the columns seen at fit.
 
     Sparse input is made dense, within scikit-learn's ``working_memory``.
@@ -70,6 +79,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, 
         Whether this is `fit`.
     allow_nan : bool, default=False
         Whether NaN may occur (infinite values never).
+    accept_sparse : bool, default=True
+        Whether a sparse table may be given.
     copy : bool, default=False
         Whether the result must not share memory with `X`.
 
@@ -78,14 +89,14 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, 
     ndarray of float32 or float64, C order
     """
     X = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", copy=copy,
+        estimator, X, reset=reset, accept_sparse="csr" if accept_sparse else False, dtype=[np.float64, np.float32], order="C", copy=copy,
         ensure_all_finite="allow-nan" if allow_nan else True,
     )  # fmt: skip
     return dense(X)
 
 
 def check_rows_and_labels(
-    estimator: Any, X: Any, y: Any, *, allow_nan: bool = False
+    estimator: Any, X: Any, y: Any, *, allow_nan: bool = False, accept_sparse: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """As `check_rows` at fit, and y as given beside it (one or several columns).
 
@@ -95,13 +106,14 @@ def check_rows_and_labels(
     X : array-like or sparse matrix
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
     allow_nan : bool, default=False
+    accept_sparse : bool, default=True
 
     Returns
     -------
     X, y : ndarray
     """
     X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", copy=True, multi_output=True,
+        estimator, X, y, accept_sparse="csr" if accept_sparse else False, dtype=[np.float64, np.float32], order="C", copy=True, multi_output=True,
         ensure_all_finite="allow-nan" if allow_nan else True,
     )  # fmt: skip
     return dense(X), y.toarray() if sparse.issparse(y) else y

@@ -13,6 +13,7 @@ from tonari.metrics.intervals import (
     corrected_standard_error,
     delong_interval,
     fold_interval,
+    macro_f1_interval,
     wilson,
 )
 
@@ -28,5 +29,6 @@ __all__ = [
     "corrected_standard_error",
     "delong_interval",
     "fold_interval",
+    "macro_f1_interval",
     "wilson",
 ]

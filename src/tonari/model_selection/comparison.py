@@ -38,6 +38,14 @@ class Comparison:
         The winner, fitted on all rows.
     paths : dict of str to Path
         The files written, by ``"model"``, ``"report"`` and ``"result"``.
+
+    Examples
+    --------
+    >>> from tonari.model_selection import compare
+    >>> size = [1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16]
+    >>> found = compare({"size": size, "kind": ["small"] * 6 + ["large"] * 6}, "kind", quiet=True)
+    >>> found.result["data"]["rows"], found.model.predict({"size": [13.5]}).tolist()
+    (12, ['large'])
     """
 
     result: dict[str, Any]

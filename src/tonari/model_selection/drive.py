@@ -88,9 +88,12 @@ class Drive:
             task.scorer, self.configured, task.X, task.y, task.splits, task.score_params, task.error_score
         )
         self.marks.multimetric = self.scoring.several
+        for name in self.scoring.scorers if self.scoring.several else []:
+            self.marks.column(name)
         self.passes = 0
         self.single_fits = 0
-        self._suspect: str | None = None
+        # What should have been answered when a pass failed.
+        self._suspect = np.zeros(self.marks.shape, dtype=bool)
 
     def run(self) -> Marks:
         """Answer every candidate on every split, together where that can be, else one by one.
@@ -133,8 +136,8 @@ class Drive:
         except Refusal as refusal:
             marks.because(str(refusal))
         except Exception as error:
-            self._suspect = f"{type(error).__name__}: {error}"
-            marks.because(f"the shared pass failed: {self._suspect}")
+            self._suspect[group.positions, slice(None) if split is None else split] = True
+            marks.because(f"the shared pass failed: {type(error).__name__}: {error}")
         if cells:
             self.passes += 1
             answers = sum(len(candidates) * splits.shape[1] for candidates, splits in cells)
@@ -200,10 +203,11 @@ class Drive:
             for candidate, split in rest.tolist()
         )  # fmt: skip
         self._enter(rest, done)
-        if self._suspect is not None and any(result["fit_error"] is None for result in done):
+        fitted = np.array([result["fit_error"] is None for result in done])
+        if (fitted & self._suspect[tuple(rest.T)]).any():
             warnings.warn(
-                f"Candidates were fitted one by one because the shared pass failed ({self._suspect}), although they can "
-                "be fitted: this is a mistake in the learner.", RuntimeWarning, stacklevel=4,
+                f"Candidates were fitted one by one, and could be, because {'; '.join(marks.reasons)}. "
+                "This is a mistake in the learner.", RuntimeWarning, stacklevel=4,
             )  # fmt: skip
 
     def _enter(self, cells: NDArray[np.intp], results: Sequence[Mapping[str, Any]]) -> None:
@@ -220,7 +224,6 @@ class Drive:
             everything: list[Mapping[str, Any]] = [result for result in results if result["fit_error"] is not None]
             everything += [{"fit_error": None}] * (marks.answered.size - len(everything))
             _warn_or_raise_about_fit_failures(everything, self.task.error_score)
-        names = list(self.scoring.scorers) if self.scoring.several else list(marks.scores) or ["score"]
         for candidate, split in failed:
-            for name in names:
+            for name in list(marks.scores) or ["score"]:
                 marks.column(name)[candidate, split] = self.task.error_score

@@ -104,7 +104,8 @@ def k_nearest_neighbours(smallest_training_part: int) -> Family:
         ),
         curve=Curve("n_neighbors", "k", ("metric", "weights")),
         shown=lambda params: [f"k={params['n_neighbors']}", params["metric"], params["weights"]],
-        edges=("n_neighbors",),
+        # Where the rows end before the grid does, there is no more to try.
+        edges=("n_neighbors",) if smallest_training_part > NEIGHBOURS[-1] else (),
         own=True,
         writable=True,
     )  # fmt: skip

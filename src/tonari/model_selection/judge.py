@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, f1_score, recall_score, roc_auc_score
 
 from tonari.metrics.confusion import Confusion
 from tonari.metrics.curves import PrecisionRecallCurve, RocCurve
-from tonari.metrics.intervals import Interval, balanced_accuracy_interval, delong_interval, wilson
+from tonari.metrics.intervals import (
+    Interval,
+    balanced_accuracy_interval,
+    delong_interval,
+    macro_f1_interval,
+    wilson,
+)
 
 
 class Metric(NamedTuple):
@@ -99,44 +105,6 @@ def measure(metric: Metric, y: NDArray[np.int64], answer: NDArray[Any], scores: 
     if metric.name == "f1":
         return float(f1_score(y, answer, average="macro", zero_division=0))
     return float(roc_auc_score(y, scores))
-
-
-def macro_f1_interval(confusion: ArrayLike, level: float = 0.95, *, draws: int = 4000, seed: int = 0) -> Interval:
-    """Interval of the mean F1 over classes from a confusion matrix, by drawing where each class's rows would go.
-
-    It is of the mean F1 of one fixed model on rows like these, with these class sizes. The shares of each true class
-    are drawn from their Dirichlet posterior under a prior that weighs as much as one row of that class. Unlike the
-    bootstrap, which is too short for small classes, it keeps a width when no row is answered wrongly.
-
-    Parameters
-    ----------
-    confusion : array-like of shape (classes, classes)
-        Counts, truth in rows and prediction in columns; a class that occurs nowhere is left out.
-    level : float, default=0.95
-    draws : int, default=4000
-    seed : int, default=0
-
-    Returns
-    -------
-    Interval
-
-    Examples
-    --------
-    >>> [round(end, 2) for end in macro_f1_interval([[45, 5], [0, 10]])]
-    [0.77, 0.94]
-    """
-    counts = np.asarray(confusion, dtype=np.float64)
-    occurs = (counts.sum(axis=0) + counts.sum(axis=1)) > 0
-    counts = counts[np.ix_(occurs, occurs)]
-    random = np.random.Generator(np.random.Philox(key=seed))
-    drawn = np.zeros((draws, *counts.shape))
-    for i, row in enumerate(counts):
-        if row.sum() > 0:
-            drawn[:, i] = random.dirichlet(row + 1 / len(row), size=draws) * row.sum()
-    right = np.diagonal(drawn, axis1=1, axis2=2)
-    f1 = 2 * right / (drawn.sum(axis=1) + drawn.sum(axis=2))
-    low, high = np.quantile(f1.mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
 
 
 def _interval(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from tonari.base.errors import DataError, UsageError
 from tonari.model_selection.judge import METRICS, Metric
-from tonari.tables import Schema, Table, read_table
+from tonari.tables import Column, Schema, Table, read_table
 from tonari.tables.frames import label
 from tonari.tables.names import did_you_mean, listed
 
@@ -23,6 +23,8 @@ from tonari.tables.names import did_you_mean, listed
 FEWEST_FOLDS_FOR_ACCURACY = 5
 #: From this many rows on, a column that counts 1, 2, 3, ... down the table is taken for row numbers.
 ROWS_FOR_ROW_NUMBERS = 10
+#: A text column with more categories is left out: one-hot it would take more memory than all others together.
+MOST_LEVELS = 1000
 
 
 @dataclass(frozen=True)
@@ -113,20 +115,14 @@ def draw_up(
     if target in drop:
         raise UsageError(f"The column {target!r} is the target and cannot be dropped.")
     kept = table.drop(drop)
-    numbering = [column for column in kept.names if column != target and _counts_rows(kept, column)]
-    schema = Schema.learn(kept.drop(numbering), target)
-    columns = {column["name"]: column for column in schema.describe()}
-    for column in numbering:
-        note = f"Column {column!r} was left out: it only numbers the rows."
-        columns[column] = {"name": column, "kind": "numeric", "missing": 0, "levels": 0, "note": note}
-
+    schema = _schema(kept, target)
     classes, y = np.unique(answer, return_inverse=True)
     y = y.reshape(-1).astype(np.int64)
     rows = np.bincount(y, minlength=len(classes))
     _check_classes(table.source, target, [label(value) for value in classes], rows, chosen)
     X = schema.encode(kept)
     train, test = _set_aside(y, test_size, seed)
-    notes = [*schema.table_notes, *(columns[c]["note"] for c in kept.names if c != target and columns[c]["note"])]
+    notes = schema.notes
     notes += _copies_of_target(schema, X, y)
     notes += _copies_across(X, train, test)
     parts = _cut(y[train], [label(value) for value in classes], folds, chosen, seed, notes, target)
@@ -140,7 +136,7 @@ def draw_up(
         "sha256": digest,
         "rows": table.n_rows,
         "target": target,
-        "columns": [columns[c] for c in kept.names if c != target],
+        "columns": schema.describe(),
         "classes": [{"label": label(value), "rows": int(count)} for value, count in zip(classes, rows, strict=True)],
     }
     return Plan(described, schema, classes, X, y, train, test, parts, seed, chosen, notes)
@@ -196,9 +192,27 @@ def _hash_of_table(table: Table) -> str:
     return digest.hexdigest()
 
 
-def _counts_rows(table: Table, name: str) -> bool:
-    values = table.columns[name]
-    return table.kinds[name] == "numeric" and len(values) >= ROWS_FOR_ROW_NUMBERS and bool((np.diff(values) == 1).all())
+def _schema(table: Table, target: str) -> Schema:
+    """The schema of the table, without columns that only number the rows or that hold too many categories."""
+    learned = Schema.learn(table, target)
+    columns = []
+    for column in learned.all_columns:
+        reason = _reason_to_leave_out(table, column) if column.used else ""
+        if reason:
+            column = replace(column, used=False, note=f"Column {column.name!r} was left out: {reason}.")
+        columns.append(column)
+    if not any(column.used for column in columns):
+        raise DataError(f"{table.source} has no column to learn from. {' '.join(column.note for column in columns)}")
+    return replace(learned, all_columns=tuple(columns))
+
+
+def _reason_to_leave_out(table: Table, column: Column) -> str:
+    if len(column.levels) > MOST_LEVELS:
+        return f"it holds {len(column.levels):,} different texts, and each of them would become a column"
+    values = table.columns[column.name]
+    if column.kind == "numeric" and len(values) >= ROWS_FOR_ROW_NUMBERS and bool((np.diff(values) == 1).all()):
+        return "it only numbers the rows"
+    return ""
 
 
 def _check_classes(source: str, target: str, labels: list[str], rows: NDArray[np.int64], metric: Metric) -> None:

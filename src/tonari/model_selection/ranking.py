@@ -160,7 +160,9 @@ class Ranking:
         for parameter in winner.family.edges:
             values = winner.family.grid[parameter]
             if winner.params[parameter] == max(values) and len(values) > 1:
-                remarks.append(f"The best {parameter} is the largest that was tried ({max(values)}).")
+                remarks.append(
+                    f"The best {parameter} is the largest tried ({max(values)}); an extra classifier may try more."
+                )
         if not winner.family.writable:
             own = next((each for each in self.candidates if each.family.writable), None)
             remark = (

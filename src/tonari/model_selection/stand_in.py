@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 
+from tonari.base.held_out import RESPONSES
+
+_METHODS = (*RESPONSES, "predict_log_proba")
+
 
 class Touched(BaseException):
     """A scorer asked for something that only a fitted estimator has.
@@ -51,6 +55,8 @@ class Record:
         """The estimator's method of that name, for the held-out rows and no others."""
 
         def response(X: Any) -> NDArray[Any]:
+            if name not in self.responses:
+                self.touch(name)
             if not self._are_the_held_out_rows(X):
                 self.touch(f"{name} for other rows than those held out")
             return self.responses[name]()
@@ -93,17 +99,17 @@ class StandIn:
         record: Record = object.__getattribute__(self, "_record")
         if name == "__class__":
             return type(record.estimator)
-        if name in record.responses:
-            return record.method(name)
+        if name in _METHODS:
+            if hasattr(record.estimator, name):
+                return record.method(name)
+            raise AttributeError(f"{type(record.estimator).__name__!r} object has no attribute {name!r}")
         if name == "score":
             return record.score
         if name == "classes_" and record.classes is not None:
             several = isinstance(record.classes, list)
-            return [classes.copy() for classes in record.classes] if several else record.classes.copy()
+            return [_locked(classes) for classes in record.classes] if several else _locked(record.classes)
         if name in ("__sklearn_tags__", "_estimator_type"):
             return getattr(record.estimator, name)
-        if name in ("predict_proba", "predict_log_proba", "decision_function") and not hasattr(record.estimator, name):
-            raise AttributeError(f"{type(record.estimator).__name__!r} object has no attribute {name!r}")
         return record.touch(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -133,6 +139,13 @@ class StandIn:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         _touch(self, "a copy")
+
+
+def _locked(classes: NDArray[Any]) -> NDArray[Any]:
+    """A scorer that writes into what was learned fails here, and then gets an estimator of its own to spoil."""
+    own = classes.copy()
+    own.setflags(write=False)
+    return own
 
 
 def _touch(stand_in: StandIn, what: str) -> NoReturn:

@@ -99,7 +99,9 @@ class KNeighborsClassifier(StoredNeighbors, HeldOutNeighbors, ClassifierMixin, N
         """
         metric = self._check_parameters()
         check_weights(self.weights)
-        rows, y = check_rows_and_labels(self, X, y, allow_nan=metric.name == "nan_euclidean")
+        rows, y = check_rows_and_labels(
+            self, X, y, allow_nan=metric.name == "nan_euclidean", accept_sparse=metric.name != "precomputed"
+        )
         classes, self._y, self.outputs_2d_ = encode_labels(y)
         self.classes_: Any = classes if self.outputs_2d_ else classes[0]
         self._fit_rows(rows, metric)

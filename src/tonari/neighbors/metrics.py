@@ -75,7 +75,10 @@ def resolve_metric(metric: Any, p: Any, metric_params: Mapping[str, Any] | None)
     if callable(metric):
         return MetricChoice(metric, 2.0, params)
     if not isinstance(metric, str) or metric not in METRICS:
-        raise UsageError(f"Metric {metric!r} is not known.", f"Choose one of {', '.join(METRICS)}, or give a callable.")
+        raise UsageError(
+            f"The 'metric' parameter is {metric!r}, which is not known.",
+            f"Choose one of {', '.join(METRICS)}, or give a callable.",
+        )
     name = _SAME.get(metric, metric)
     if name != "minkowski":
         return MetricChoice(name, 2.0, params)

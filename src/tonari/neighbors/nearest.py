@@ -85,7 +85,11 @@ class NearestNeighbors(StoredNeighbors, NeighborsBase):
         metric = self._check_parameters()
         if self.radius is not None:
             check_number("radius", self.radius, least=0)
-        self._fit_rows(check_rows(self, X, reset=True, allow_nan=metric.name == "nan_euclidean", copy=True), metric)
+        rows = check_rows(
+            self, X, reset=True, copy=True,
+            allow_nan=metric.name == "nan_euclidean", accept_sparse=metric.name != "precomputed",
+        )  # fmt: skip
+        self._fit_rows(rows, metric)
         return self
 
     def radius_neighbors(

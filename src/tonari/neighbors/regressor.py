@@ -94,7 +94,9 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         """
         metric = self._check_parameters()
         check_weights(self.weights)
-        rows, y = check_rows_and_labels(self, X, y, allow_nan=metric.name == "nan_euclidean")
+        rows, y = check_rows_and_labels(
+            self, X, y, allow_nan=metric.name == "nan_euclidean", accept_sparse=metric.name != "precomputed"
+        )
         self._y, self._flat = _values(y), y.ndim == 1
         self._fit_rows(rows, metric)
         return self

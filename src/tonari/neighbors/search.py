@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tonari import _core
-from tonari.base.errors import UsageError
+from tonari.base.errors import ParameterTypeError, UsageError
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_choice, check_number, check_rows
 from tonari.neighbors.metrics import MetricChoice, resolve_metric
@@ -125,6 +125,7 @@ class NeighborsBase(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.metric != "precomputed"
         tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
         return tags
 
@@ -138,7 +139,9 @@ class NeighborsBase(BaseEstimator):
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_number("leaf_size", self.leaf_size, least=1, whole=True)
         if self.metric_params is not None and not isinstance(self.metric_params, dict):
-            raise TypeError(f"metric_params must be a dict or None, got {self.metric_params!r}")
+            raise ParameterTypeError(
+                f"The 'metric_params' parameter must be a dict or None, got {self.metric_params!r}."
+            )
         choice = resolve_metric(self.metric, self.p, self.metric_params)
         if self.algorithm in ("kd_tree", "ball_tree") and choice.name in ("cosine", "precomputed", "nan_euclidean"):
             raise UsageError(
@@ -173,14 +176,9 @@ class NeighborsBase(BaseEstimator):
             own = np.arange(self.n_samples_fit_, dtype=np.int32)
             return self._fit_X, own, own
         if self._metric.name == "precomputed":
-            X = check_array(X, dtype=np.float64, input_name="X")
-            if X.shape[1] != self.n_samples_fit_:
-                raise UsageError(
-                    f"Precomputed distances need one column per fitted row: got {X.shape[1]} columns for "
-                    f"{self.n_samples_fit_} rows."
-                )
-            _check_distances(X)
-            return X, None, None
+            distances = check_rows(self, X, reset=False, accept_sparse=False)
+            _check_distances(distances)
+            return distances, None, None
         return check_rows(self, X, reset=False, allow_nan=self._metric.name == "nan_euclidean"), None, None
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:

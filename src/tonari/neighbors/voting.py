@@ -23,7 +23,10 @@ def check_weights(weights: Any) -> None:
     weights : {"uniform", "distance"}, callable or None
     """
     if not callable(weights) and weights not in ("uniform", "distance", None):
-        raise UsageError(f"weights={weights!r} is not known.", "Choose 'uniform', 'distance', or give a callable.")
+        raise UsageError(
+            f"The 'weights' parameter is {weights!r}, which is not known.",
+            "Choose 'uniform', 'distance', or give a callable.",
+        )
 
 
 def vote(

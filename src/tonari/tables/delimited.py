@@ -52,7 +52,7 @@ class Dialect:
     unnamed : int
         Columns whose name is made up although there is a header.
     plain : bool
-        Whether the file can be split as it is: UTF-8 that does not begin with a blank line.
+        Whether DuckDB may split the file as it is: UTF-8 whose blank lines cannot be taken for rows.
     """
 
     path: Path
@@ -111,12 +111,12 @@ def find_dialect(
     if not records:
         raise DataError(f"{file.name} is empty.", "Give a file with a header line and at least one row.")
     has_header = _looks_like_header(records, missing) if header is None else header
-    as_it_is = codecs.lookup(found).name in ("utf-8", "utf-8-sig", "ascii") and not _is_blank([text[:_first_end(text)]])
+    as_it_is = codecs.lookup(found).name in ("utf-8", "utf-8-sig", "ascii") and bool(_first_line(text).strip())
     if has_header:
         names, unnamed = _names(records[0], file)
     else:
         names, unnamed = tuple(f"column_{i + 1}" for i in range(len(records[0]))), 0
-    return Dialect(file, gzipped, found, chosen, has_header, names, unnamed, as_it_is)
+    return Dialect(file, gzipped, found, chosen, has_header, names, unnamed, as_it_is and len(names) > 1)
 
 
 def open_text(path: Path, encoding: str, *, gzipped: bool) -> IO[str]:
@@ -149,18 +149,25 @@ def records_of(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     line : int
         Counted from 1.
     record : list of str
-        Blank lines are skipped in a table of several columns, where they cannot be rows.
+        Blank lines are no records.
+
+    Raises
+    ------
+    DataError
+        If a double quote is out of place.
     """
     with open_text(dialect.path, dialect.encoding, gzipped=dialect.gzipped) as stream:
         reader = csv.reader(stream, delimiter=dialect.delimiter, strict=True)
-        line, begun = 1, False
-        for record in reader:
-            if not _is_blank(record):
-                begun = True
-                yield line, record
-            elif len(dialect.names) == 1 and begun:
-                yield line, [""]
-            line = reader.line_num + 1
+        line = 1
+        try:
+            for record in reader:
+                if not _is_blank(record):
+                    yield line, record
+                line = reader.line_num + 1
+        except csv.Error as error:
+            unclosed = "end of data" in str(error)
+            what = "a double quote is opened and never closed" if unclosed else str(error)
+            raise DataError(f"{dialect.path.name}, line {line}: {what}.", "Correct the line.") from error
 
 
 def line_of_row(dialect: Dialect, row: int) -> int:
@@ -208,13 +215,12 @@ def wrong_encoding(file: Path, encoding: str, line: int, *, told: bool) -> DataE
 
 
 def _is_blank(record: list[str]) -> bool:
-    """An empty line, or one of blanks only."""
-    return not record or (len(record) == 1 and not record[0].strip())
+    """An empty line, or one of blanks only; a line of two double quotes is a missing value."""
+    return not record or (len(record) == 1 and record[0].isspace())
 
 
-def _first_end(text: str) -> int:
-    ends = [end for end in (text.find("\n"), text.find("\r")) if end >= 0]
-    return min(ends, default=len(text))
+def _first_line(text: str) -> str:
+    return re.split(r"[\r\n]", text, maxsplit=1)[0]
 
 
 def _decoded(data: bytes, encoding: str, file: Path, *, told: bool) -> str:
@@ -284,6 +290,6 @@ def _names(first: list[str], file: Path) -> tuple[tuple[str, ...], int]:
             where = [str(i + 1) for i, other in enumerate(names) if other == name]
             raise DataError(
                 f"{file.name}, line 1: {count} columns are called {name!r} (columns {', '.join(where)}).",
-                "Rename them. If the first line is a row and not a header, read it with read_table(path, header=False).",
+                "Rename them. If the first line is a row and no header, read it with read_table(path, header=False).",
             )
     return tuple(names), sum(1 for cell in first if not cell)

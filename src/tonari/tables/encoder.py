@@ -1,4 +1,4 @@
-"""From the float64 matrix of a schema to the matrix that learners see: scaled numbers, indicators, one-hot categories."""
+"""From the matrix of a schema to the matrix that learners see: scaled numbers, flags, a column for each category."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tonari.base.errors import ModelFileError, UsageError
+from tonari.tables.encoder_state import SCALES, checked_state
 from tonari.tables.schema import Schema
-
-SCALES = ("standard", "minmax", "none")
-_STATE = ("shape", "categorical", "unit", "center", "spread", "fill", "had_missing", "level_indptr", "level_codes")
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -41,9 +39,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     n_features_in_ : int
-    center_, spread_, fill_ : ndarray of float64, shape (n_features_in_,)
-        What is subtracted, what the difference is divided by (0 where the column has no spread), and what replaces a
-        missing value; zero for categories.
+    unit_, center_, spread_, fill_ : ndarray of float64, shape (n_features_in_,)
+        What a column is divided by first (1, unless its numbers are so large or small that squares overflow or vanish);
+        then, in that unit: what is subtracted, what the difference is divided by (0 where the column has no spread),
+        and what replaces a missing value. Of no meaning for categories.
     had_missing_ : ndarray of bool, shape (n_features_in_,)
         Columns in which `fit` saw a missing value.
     levels_ : list of ndarray of int64
@@ -108,7 +107,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns = np.ascontiguousarray(matrix.T)
         width = len(columns)
         is_categorical = self._is_categorical(width)
-        self.unit_, self.center_, self.spread_, self.fill_ = np.ones(width), np.zeros(width), np.zeros(width), np.zeros(width)
+        self.unit_, self.center_ = np.ones(width), np.zeros(width)
+        self.spread_, self.fill_ = np.zeros(width), np.zeros(width)
         self.had_missing_ = np.isnan(columns).any(axis=1)
         self.levels_: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * width
         for i, column in enumerate(columns):
@@ -170,14 +170,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         is_categorical = self._is_categorical(self.n_features_in_)
         names: list[str] = []
         for i, name in enumerate(self._names_in(input_features)):
-            if is_categorical[i]:
-                known = (self.level_names or {}).get(i)
-                names += [f"{name}_{known[level] if known is not None else level}" for level in self.levels_[i]]
-            else:
-                names.append(name)
-            if self.had_missing_[i]:
-                names.append(f"{name}_missing")
-        return np.array(names, dtype=object)
+            levels = [f"{name}_{level}" for level in self._level_names(i)] if is_categorical[i] else [name]
+            names += [*levels, f"{name}_missing"] if self.had_missing_[i] else levels
+        return _texts(_all_different(names))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What `fit` learned, as named arrays for a model file; names are not among them.
@@ -217,19 +212,65 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ModelFileError
             If the arrays do not fit together.
         """
-        width, scale = _checked_state(state)
+        width, scale = checked_state(state)
         categorical = [int(i) for i in state["categorical"]]
-        encoder = cls(categorical, scale=scale)
-        if schema is not None:
-            if len(schema.columns) != width or schema.categorical != categorical:
-                raise ModelFileError("The encoder of the model does not fit its columns.")
+        if schema is None:
+            encoder = cls(categorical, scale=scale)
+        elif len(schema.columns) == width and schema.categorical == categorical:
             encoder = cls.for_schema(schema, scale=scale)
+        else:
+            raise ModelFileError("The encoder of the model does not fit its columns.")
         encoder.n_features_in_ = width
         for name in ("unit", "center", "spread", "fill"):
             setattr(encoder, f"{name}_", np.array(state[name], dtype=np.float64))
         encoder.had_missing_ = np.array(state["had_missing"], dtype=bool)
         indptr, codes = state["level_indptr"], state["level_codes"]
         encoder.levels_ = [np.array(codes[indptr[i] : indptr[i + 1]], dtype=np.int64) for i in range(width)]
+        _check_level_names(encoder)
+        return encoder
+
+    def to_file_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a model file holds of it: a header for JSON, and named arrays.
+
+        Returns
+        -------
+        header : dict
+        arrays : dict of str to ndarray
+        """
+        arrays = self.state()
+        arrays["names"] = _texts(self._names_in(None))
+        named = self.level_names or {}
+        arrays |= {f"level_names/{i}": _texts(levels) for i, levels in named.items()}
+        return {"level_names": sorted(int(i) for i in named)}, arrays
+
+    @classmethod
+    def from_file_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Rebuild a fitted encoder from `to_file_parts`, believing nothing.
+
+        Parameters
+        ----------
+        header : mapping
+        arrays : mapping of str to ndarray
+
+        Returns
+        -------
+        TableEncoder
+
+        Raises
+        ------
+        ModelFileError
+            If the parts are not what `to_file_parts` writes.
+        """
+        encoder = cls.from_state(arrays)
+        try:
+            encoder.feature_names = _texts(arrays["names"]).tolist()
+            named = {int(i): _texts(arrays[f"level_names/{i}"]).tolist() for i in header["level_names"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"The names of the encoder are damaged: {error}.") from error
+        encoder.level_names = named or None
+        if len(encoder.feature_names) != encoder.n_features_in_:
+            raise ModelFileError("The encoder does not name every column.")
+        _check_level_names(encoder)
         return encoder
 
     def __sklearn_tags__(self) -> Any:
@@ -248,6 +289,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _width_out(self, is_categorical: NDArray[np.bool_]) -> int:
         return int((~is_categorical).sum() + sum(map(len, self.levels_)) + self.had_missing_.sum())
 
+    def _level_names(self, i: int) -> list[str]:
+        known = (self.level_names or {}).get(i)
+        levels = self.levels_[i].tolist()
+        if known is None:
+            return [str(level) for level in levels]
+        if levels and levels[-1] >= len(known):
+            raise UsageError(f"level_names names {len(known)} categories of column {i}, which has more.")
+        return [str(known[level]) for level in levels]
+
     def _names_in(self, input_features: ArrayLike | None) -> list[str]:
         seen = getattr(self, "feature_names_in_", None)
         if input_features is not None:
@@ -262,7 +312,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             names = [f"x{i}" for i in range(self.n_features_in_)]
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), got {len(names)}"
+                "input_features should have length equal to number of features "
+                f"({self.n_features_in_}), got {len(names)}"
             )
         return names
 
@@ -294,26 +345,25 @@ def _measures(present: NDArray[np.float64], scale: str) -> tuple[float, float, f
     return float(present.mean()), float(present.std(ddof=1)), fill
 
 
-def _checked_state(state: Mapping[str, NDArray[Any]]) -> tuple[int, str]:
-    absent = [name for name in _STATE if name not in state]
-    if absent:
-        raise ModelFileError(f"The encoder of the model lacks {', '.join(absent)}.")
-    shape = state["shape"]
-    if shape.shape != (2,) or not 0 <= int(shape[1]) < len(SCALES):
-        raise ModelFileError("The encoder of the model is damaged: its shape.")
-    width, indptr, categorical = int(shape[0]), state["level_indptr"], state["categorical"]
-    per_column = ("unit", "center", "spread", "fill", "had_missing")
-    sound = (
-        all(state[name].shape == (width,) for name in per_column)
-        and all(np.isfinite(state[name]).all() for name in per_column)
-        and indptr.shape == (width + 1,)
-        and indptr[0] == 0
-        and bool((np.diff(indptr) >= 0).all())
-        and state["level_codes"].shape == (int(indptr[-1]),)
-        and categorical.ndim == 1
-        and bool(((categorical >= 0) & (categorical < width)).all())
-        and bool((state["spread"] >= 0).all() and (state["unit"] > 0).all())
-    )
-    if not sound:
-        raise ModelFileError("The encoder of the model is damaged: its arrays do not fit together.")
-    return width, SCALES[int(shape[1])]
+def _texts(values: Any) -> NDArray[Any]:
+    texts = np.empty(len(values), dtype=object)
+    texts[:] = [str(value) for value in values]
+    return texts
+
+
+def _all_different(names: list[str]) -> list[str]:
+    """Names with "_" added where one came before: a column may be called as the flag of another is."""
+    taken: dict[str, None] = {}
+    for name in names:
+        free = name
+        while free in taken:
+            free += "_"
+        taken[free] = None
+    return list(taken)
+
+
+def _check_level_names(encoder: TableEncoder) -> None:
+    for i, levels in enumerate(encoder.levels_):
+        known = (encoder.level_names or {}).get(i)
+        if known is not None and len(levels) and levels[-1] >= len(known):
+            raise ModelFileError("The encoder of the model holds a category without a name.")

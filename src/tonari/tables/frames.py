@@ -18,7 +18,9 @@ _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.ti
 _ORIGINS: tuple[Origin, ...] = ("text", "boolean", "date")
 
 
-def table_from_frame(frame: Any, *, names: Sequence[str] | None, kinds: Mapping[str, Kind] | None, source: str) -> Table:
+def table_from_frame(
+    frame: Any, *, names: Sequence[str] | None, kinds: Mapping[str, Kind] | None, source: str
+) -> Table:
     """Build a table; `Table.from_frame` is the public door and has the description.
 
     Parameters
@@ -155,7 +157,8 @@ def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None
     for origin in _ORIGINS:
         if classes == {origin}:
             return _texts(objects), origin, ""
-    return _texts(objects), "text", f"Column {name!r} mixes {' and '.join(sorted(classes))} values: taken as categories."
+    mixed = " and ".join(sorted(classes))
+    return _texts(objects), "text", f"Column {name!r} mixes {mixed} values: taken as categories."
 
 
 def _look(values: Any) -> str:
@@ -220,6 +223,6 @@ def _texts(objects: list[Any]) -> NDArray[Any]:
 
 
 def _lost_digits(name: str, numeric: NDArray[np.float64], *, whole: bool) -> str:
-    if not whole or not np.nanmax(np.abs(numeric), initial=0.0) > LARGEST_EXACT:
+    if not whole or not (np.abs(numeric[~np.isnan(numeric)]) > LARGEST_EXACT).any():
         return ""
     return f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64."

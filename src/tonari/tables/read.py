@@ -36,7 +36,7 @@ def read_table(
     path: str | os.PathLike[str], *, delimiter: str | None = None, header: bool | None = None, decimal: str = ".",
     encoding: str | None = None, missing: Collection[str] = MISSING, kinds: Mapping[str, Kind] | None = None,
 ) -> Table:  # fmt: skip
-    """Read a file into a table.
+    r"""Read a file into a table.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def read_table(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "flowers.csv")
-    ...     length = path.write_text("petal_length,species\\n1.4,setosa\\n4.7,versicolor\\n?,setosa\\n")
+    ...     length = path.write_text("petal_length,species\n1.4,setosa\n4.7,versicolor\n?,setosa\n")
     ...     table = read_table(path)
     >>> table.kinds
     {'petal_length': 'numeric', 'species': 'categorical'}

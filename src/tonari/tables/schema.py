@@ -39,6 +39,12 @@ class Column:
         What a reader should know about it.
     used : bool
         Whether it is learned from.
+
+    Examples
+    --------
+    >>> schema = Schema.learn(Table.from_frame({"size": [1, None, 3], "colour": ["red", "blue", None]}))
+    >>> [(column.name, column.levels, column.missing) for column in schema.all_columns]
+    [('size', (), 1), ('colour', ('blue', 'red'), 1)]
     """
 
     name: str
@@ -60,6 +66,12 @@ class Schema:
     target : str or None
     table_notes : tuple of str
         What concerns the whole table.
+
+    Examples
+    --------
+    >>> schema = Schema.learn(Table.from_frame({"size": [1, 2, 3], "kind": ["a", "b", "b"]}), target="kind")
+    >>> schema.encode(Table.from_frame({"kind": ["b"], "size": [7]})).tolist()
+    [[7.0]]
     """
 
     all_columns: tuple[Column, ...]
@@ -221,11 +233,9 @@ def _look_at(table: Table, name: str) -> Column:
     missing = int(absent.sum())
     present = values[~absent]
     levels = tuple(sorted(set(present))) if kind == "categorical" else ()
-    said = list(table.notes.get(name, ()))
     reason = _reason_to_drop(table, name, present, levels, missing)
-    if reason:
-        return Column(name, kind, levels, missing, f"Column {name!r} was left out: {reason}.", used=False)
-    return Column(name, kind, levels, missing, " ".join(said))
+    said = [f"Column {name!r} was left out: {reason}."] if reason else []
+    return Column(name, kind, levels, missing, " ".join([*said, *table.notes.get(name, ())]), used=not reason)
 
 
 def _reason_to_drop(table: Table, name: str, present: NDArray[Any], levels: tuple[str, ...], missing: int) -> str:

@@ -42,6 +42,14 @@ class Table:
         Position of every row in the source, counted from 0; kept by `take`.
     line_of : callable or None
         Gives the line of the source at which a row stands, where it has lines.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"size": [1, None, 3], "colour": ["red", "blue", None]})
+    >>> table.kinds
+    {'size': 'numeric', 'colour': 'categorical'}
+    >>> table.columns["size"]
+    array([ 1., nan,  3.])
     """
 
     names: list[str]

@@ -49,7 +49,9 @@ def test_scorers_of_labels(name: str) -> None:
     assert measure.sign == (-1 if name.startswith("neg") else 1)
 
 
-@pytest.mark.parametrize("name", ["f1", "precision", "recall", "jaccard", "roc_auc", "average_precision", "neg_brier_score"])
+@pytest.mark.parametrize(
+    "name", ["f1", "precision", "recall", "jaccard", "roc_auc", "average_precision", "neg_brier_score"]
+)
 def test_scorers_of_two_classes(name: str) -> None:
     assert batch_measure(get_scorer(name), TWO) is not None
     # Three classes, or texts that hold no class 1: scikit-learn refuses most of these, and must be the one to do so.

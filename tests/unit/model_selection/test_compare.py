@@ -186,15 +186,16 @@ def test_the_test_part_has_no_say_in_the_choice() -> None:
 def test_equal_scores_fall_to_the_simplest() -> None:
     """Trap: ties broken by the order of the work. Two far clouds: every rule with k up to the smaller is perfect."""
     random = np.random.default_rng(0)
-    kind = np.repeat(["a", "b"], 60)
-    frame = pd.DataFrame({"length": random.normal(size=120) + 1e3 * (kind == "b"), "kind": kind})
+    kind = np.repeat(["a", "b"], 120)
+    frame = pd.DataFrame({"length": random.normal(size=240) + 1e3 * (kind == "b"), "kind": kind})
     comparison = run(frame)
     perfect = [row["params"] for row in comparison.result["candidates"] if row["mean"] == 1.0]
     chosen = comparison.result["winner"]["params"]
     assert len(perfect) > 20
     assert chosen["n_neighbors"] == max(params["n_neighbors"] for params in perfect)
     assert (chosen["weights"], chosen["metric"]) == ("uniform", "euclidean")
-    assert any("The best n_neighbors is the largest that was tried" in note for note in comparison.notes)
+    assert any("The best n_neighbors is the largest tried (101)" in note for note in comparison.notes)
+    assert not any("largest tried" in note for note in run(frame.iloc[60:180]).notes)
 
 
 def test_two_runs_and_any_number_of_threads_give_the_same_bytes(tmp_path: Path) -> None:

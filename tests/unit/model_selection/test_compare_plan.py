@@ -120,6 +120,26 @@ def test_a_column_that_counts_the_rows_is_left_out() -> None:
     assert any("'id' was left out: it only numbers the rows" in note for note in plan.notes)
 
 
+def test_a_text_column_of_very_many_values_is_left_out() -> None:
+    """Trap: one-hot columns that fill the memory."""
+    data = {
+        **table({"a": 1000, "b": 1000}),
+        "name": [f"n{i % 1001}" for i in range(2000)],
+        "zip": [f"z{i % 900}" for i in range(2000)],
+    }
+    plan = planned(data)
+    assert plan.schema.names == ["size", "weight", "zip"]
+    assert any("'name' was left out: it holds 1,001 different texts" in note for note in plan.notes)
+    assert [column["levels"] for column in plan.table["columns"]] == [0, 0, 1001, 900]
+
+
+def test_a_table_without_a_usable_column_is_refused() -> None:
+    with pytest.raises(
+        DataError, match=r"no column to learn from\. Column 'id' was left out: it only numbers the rows"
+    ):
+        planned({"id": np.arange(20), "kind": ["a", "b"] * 10})
+
+
 def test_a_copy_of_the_target_is_noted() -> None:
     data = table({"a": 20, "b": 20})
     plan = planned({**data, "code": [{"a": 17, "b": 4}[kind] for kind in data["kind"]], "half": [0] * 20 + [0, 1] * 10})

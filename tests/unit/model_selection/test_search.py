@@ -185,7 +185,7 @@ def test_measures_that_a_fold_does_not_define_fail_as_in_scikit_learn() -> None:
     """Log loss without a class, areas without one: scikit-learn's word, and its warning, for that split only."""
     order = np.argsort(y > 0, kind="stable")
     for learner in (PlainClassifier(), PlainClassifier(together=False)):
-        with pytest.warns(UserWarning):
+        with pytest.warns(UserWarning, match=r"Scoring failed|Only one class|non-finite"):
             both_searches(
                 learner, GRID, cv=KFold(3), refit=False, X=X[order], y=(y > 0)[order],
                 scoring=["neg_log_loss", "roc_auc", "average_precision", "accuracy"],
@@ -220,16 +220,21 @@ def test_a_candidate_that_cannot_be_fitted(scoring: Any) -> None:
         both_searches(_Picky(), {"k": [1, 3]}, error_score=0.25, **options)
     for search in (GridSearchCV, sklearn.model_selection.GridSearchCV):
         with pytest.raises(ValueError, match="All the 10 fits failed"):
-            search(PlainClassifier(fault="refused"), {"k": [1, 2], "fault": ["unfit"]}, scoring=scoring, refit=False).fit(X, y)
+            search(
+                PlainClassifier(fault="refused"), {"k": [1, 2], "fault": ["unfit"]}, scoring=scoring, refit=False
+            ).fit(X, y)
         with pytest.raises(ValueError, match="cannot be fitted"):
             search(PlainClassifier(), grid, error_score="raise").fit(X, y)
+
+
+_FIRST_ROW = X[0]
 
 
 class _Picky(PlainClassifier):
     """Cannot be fitted where a certain row is missing: one failed split, not shared because it overrides fit."""
 
     def fit(self, X: Any, y: Any) -> Any:
-        if not (X == globals()["X"][0]).all(axis=1).any():
+        if not (X == _FIRST_ROW).all(axis=1).any():
             raise ValueError("the first row is missing")
         return super().fit(X, y)
 

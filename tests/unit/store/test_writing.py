@@ -122,6 +122,30 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_a_folder_that_cannot_be_flushed_at_all_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems have no fsync of folders; they say so by EINVAL, and only for the folder."""
+    fsync = os.fsync
+
+    def files_only(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not for folders")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", files_only)
+    write_model(tmp_path / "m.tonari", KIND, {}, NEW)
+    assert read_model(tmp_path / "m.tonari").arrays["a"].size == 500
+
+
+def test_a_new_name_that_cannot_be_given_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(ModelFileError, match=os.strerror(errno.ENOSPC)):
+        write_model(tmp_path / "m.tonari", KIND, {}, NEW)
+    assert not names(tmp_path)
+
+
 class Failing:
     """Lets a system call pass `after` times, then fails, once or for ever."""
 

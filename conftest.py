@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parent
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -19,12 +19,6 @@ settings.register_profile(
     "fuzz", max_examples=5_000, deadline=None, print_blob=True, suppress_health_check=_slow_is_fine
 )
 settings.load_profile("house")
-
-
-@pytest.fixture(scope="session")
-def root() -> Path:
-    """The folder of the repository."""
-    return ROOT
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,21 @@
+"""All benchmarks, one after the other, saved: what `make bench` runs. `--quick` tries them out on toys, unsaved."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import import_time, model_selection, neighbors
+
+
+def main(arguments: list[str]) -> int:
+    """Run every benchmark with the same options; the first that fails ends it."""
+    options = arguments if {"--quick", "--save", "--help", "-h"} & set(arguments) else ["--save", *arguments]
+    for benchmark in (import_time, neighbors, model_selection):
+        code = benchmark.main(options)
+        if code:
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

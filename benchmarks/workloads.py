@@ -1,0 +1,101 @@
+"""The data that is measured. A name stands for the same numbers for ever: a change of data is a new name."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Debian's package dataset-fashion-mnist; elsewhere, put the four files of the original into benchmarks/data.
+FASHION_MNIST = (Path("/usr/share/datasets/fashion-mnist"), Path(__file__).parent / "data" / "fashion-mnist")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Rows to search in, queries, and labels where the work needs them."""
+
+    name: str
+    what: str
+    rows: np.ndarray
+    queries: np.ndarray | None = None
+    labels: np.ndarray | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all numbers, their types and shapes."""
+        digest = hashlib.sha256()
+        for array in (self.rows, self.queries, self.labels):
+            if array is not None:
+                digest.update(f"{array.dtype.str}{array.shape}".encode())
+                digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What a result file says about the data."""
+        queries = 0 if self.queries is None else len(self.queries)
+        return {
+            "what": self.what,
+            "sha256": self.sha256,
+            "rows": self.rows.shape[0],
+            "columns": self.rows.shape[1],
+            "queries": queries,
+            "dtype": self.rows.dtype.name,
+        }
+
+
+def fashion_mnist(*, quick: bool = False) -> Workload | None:
+    """Images of clothes, 60,000 x 784 pixels as float32, 10,000 queries; None where they are not installed."""
+    for folder in FASHION_MNIST:
+        if folder.is_dir():
+            rows = _images(folder / "train-images-idx3-ubyte.gz")[: 3_000 if quick else None]
+            queries = _images(folder / "t10k-images-idx3-ubyte.gz")[: 300 if quick else None]
+            return Workload("fashion_mnist", "Fashion-MNIST, pixels 0..255 as float32", rows, queries)
+    return None
+
+
+def _images(path: Path) -> np.ndarray:
+    with gzip.open(path) as file:
+        data = file.read()
+    count, height, width = (int.from_bytes(data[i : i + 4], "big") for i in (4, 8, 12))
+    pixels = np.frombuffer(data, dtype=np.uint8, offset=16)
+    return pixels.reshape(count, height * width).astype(np.float32)
+
+
+def normal_128(*, quick: bool = False) -> Workload:
+    """No structure at all: the hardest case for every bound."""
+    n, n_queries = (4_000, 1_200) if quick else (100_000, 10_000)
+    rng = np.random.default_rng(128)
+    rows, queries = (rng.standard_normal((size, 128), dtype=np.float32) for size in (n, n_queries))
+    return Workload("normal_128", "standard normal, float32", rows, queries)
+
+
+def shifted_128(*, quick: bool = False) -> Workload:
+    """The same numbers 10,000 away from the origin, where float32 norms leave three digits for distances."""
+    plain = normal_128(quick=quick)
+    assert plain.queries is not None
+    rows, queries = (plain.rows + np.float32(10_000), plain.queries[:2_000] + np.float32(10_000))
+    return Workload("shifted_128", "normal_128 plus 10,000 in every column, float32", rows, queries)
+
+
+def blobs_16(*, quick: bool = False) -> Workload:
+    """Labelled, ten classes of two overlapping clouds each: what a grid over k is for."""
+    n = 2_000 if quick else 20_000
+    rng = np.random.default_rng(16)
+    centres = rng.standard_normal((20, 16)) * 0.8
+    cloud = rng.integers(0, 20, n)
+    return Workload(
+        "blobs_16", "twenty overlapping normal clouds in ten classes, float64",
+        centres[cloud] + rng.standard_normal((n, 16)), labels=cloud % 10,
+    )  # fmt: skip
+
+
+SEARCH: dict[str, Callable[..., Workload | None]] = {
+    "fashion_mnist": fashion_mnist,
+    "normal_128": normal_128,
+    "shifted_128": shifted_128,
+}
