@@ -14,6 +14,7 @@ CPP := $(shell find cpp tests/cpp -name '*.[chi]pp' -o -name '*.inl')
 # Extra arguments: make test ARGS="-k neighbors -x"
 ARGS ?=
 WORKERS ?= auto
+SECONDS_OF_FUZZ ?= 60
 JOBS ?= $(shell nproc 2> /dev/null || echo 2)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -21,7 +22,7 @@ export PYTHONUTF8 := 1
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: help demo test native lint tidy format bench docs sanitize fuzz stubs wheel build clean
+.PHONY: help demo test referee native lint tidy format bench docs sanitize fuzz stubs wheel build clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -78,6 +79,9 @@ docs: $(STAMP)/engine $(STAMP)/docs ## build the documentation into docs/_site
 test: $(STAMP)/engine $(STAMP)/dev native ## native tests, then the Python tests and every example in the documents
 	$(PY) -m pytest --numprocesses $(WORKERS) --maxprocesses 8 $(ARGS)
 
+referee: $(STAMP)/engine $(STAMP)/dev ## scikit-learn's own tests of its neighbours, with our classes in their place
+	$(PY) tests/referee/run_scikit_learn_tests.py $(ARGS)
+
 # The native tests need doctest, a header that no Python index carries.
 doctest_found = printf '\#include <doctest/doctest.h>\n' | $${CXX:-c++} -std=c++20 -E -x c++ - > /dev/null 2>&1
 native_build = $(CMAKE) -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DTONARI_PYTHON=OFF \
@@ -130,6 +134,8 @@ stubs: $(STAMP)/engine ## write src/tonari/_core.pyi anew from the compiled modu
 
 fuzz: $(STAMP)/engine $(STAMP)/dev ## the random tests, with fresh seeds and many more cases
 	$(PY) -m pytest -m fuzz --hypothesis-profile fuzz --numprocesses $(WORKERS) $(ARGS)
+	$(PY) tests/fuzz/fuzz_model_file.py --seconds $(SECONDS_OF_FUZZ)
+	$(PY) tests/fuzz/fuzz_neighbors.py --seconds $(SECONDS_OF_FUZZ)
 
 # Undefined behaviour and bad addresses, then data races, in the native tests; then the Python tests of the neighbours
 # on an engine built with the address sanitizer. That build lives in its own environment, which borrows .venv's libraries.

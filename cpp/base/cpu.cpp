@@ -97,8 +97,8 @@ CpuFeatures detect() {
   // SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT; LAHF
   found.x86_64_v2 = all(one.c, {0, 9, 13, 19, 20, 23}) && all(extended.c, {0});
   // FMA, MOVBE, AVX, F16C; BMI1, AVX2, BMI2; LZCNT
-  found.x86_64_v3 = found.x86_64_v2 && saves_ymm && all(one.c, {12, 22, 28, 29}) && all(seven.b, {3, 5, 8}) &&
-                    all(extended.c, {5});
+  found.x86_64_v3 =
+      found.x86_64_v2 && saves_ymm && all(one.c, {12, 22, 28, 29}) && all(seven.b, {3, 5, 8}) && all(extended.c, {5});
   // AVX-512 F, DQ, CD, BW, VL
   found.x86_64_v4 = found.x86_64_v3 && saves_zmm && all(seven.b, {16, 17, 28, 30, 31});
   found.avx512_vnni = found.x86_64_v4 && all(seven.c, {11});

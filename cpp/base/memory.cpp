@@ -33,8 +33,8 @@ int64_t checked_bytes(int64_t a, int64_t b, int64_t c, int64_t limit, const char
   }
   const int64_t bytes = a * b * c;
   if (limit > 0 && bytes > limit) {
-    throw MemoryLimit(std::string(what) + " needs " + mebibytes(bytes, true) + ", the limit is " + mebibytes(limit, false) +
-                      ": raise working_memory, or pass fewer rows at a time");
+    throw MemoryLimit(std::string(what) + " needs " + mebibytes(bytes, true) + ", the limit is " +
+                      mebibytes(limit, false) + ": raise working_memory, or pass fewer rows at a time");
   }
   return bytes;
 }

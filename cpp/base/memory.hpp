@@ -21,7 +21,9 @@ struct AlignedAllocator {
   }
   void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{kAlignment}); }
   template <class U>
-  bool operator==(const AlignedAllocator<U>&) const { return true; }
+  bool operator==(const AlignedAllocator<U>&) const {
+    return true;
+  }
 };
 
 template <class T>

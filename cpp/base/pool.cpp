@@ -87,8 +87,8 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   void work(int worker) noexcept;
-  void poll() noexcept;   // on the calling thread, while it waits for the others
-  void finish();          // rethrows
+  void poll() noexcept;  // on the calling thread, while it waits for the others
+  void finish();  // rethrows
   bool nested() const { return outer_ != nullptr; }
 
  private:
@@ -103,8 +103,8 @@ class Run {
   const bool may_ask_ = outer_ == nullptr || (inside_worker == 0 && outer_->may_ask_);
   std::atomic<int64_t> next_{0};
   std::atomic<bool> failed_{false};
-  std::exception_ptr first_;   // written by the thread that set failed_, read once all threads are done
-  bool cut_short_ = false;     // written and read on the calling thread only
+  std::exception_ptr first_;  // written by the thread that set failed_, read once all threads are done
+  bool cut_short_ = false;  // written and read on the calling thread only
   StopFlag stop_;
 };
 
@@ -175,13 +175,13 @@ class Pool {
   void serve();
 
   const int64_t process_ = process_id();
-  [[maybe_unused]] Pool* const before_;   // the abandoned pool of the parent process, still reachable for leak checkers
+  [[maybe_unused]] Pool* const before_;  // the abandoned pool of the parent process, still reachable for leak checkers
   std::atomic<bool> busy_{false};
-  int started_ = 0;      // guarded by busy_
+  int started_ = 0;  // guarded by busy_
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable idle_;
-  Run* run_ = nullptr;   // these three guarded by mutex_
+  Run* run_ = nullptr;  // these three guarded by mutex_
   int tickets_ = 0;
   int active_ = 0;
 };

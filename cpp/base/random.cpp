@@ -30,7 +30,8 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint3
   for (int round = 0; round < kRounds; ++round) {
     const uint64_t product0 = uint64_t{kMultiply0} * counter[0];
     const uint64_t product1 = uint64_t{kMultiply1} * counter[2];
-    counter = {high(product1) ^ counter[1] ^ key[0], low(product1), high(product0) ^ counter[3] ^ key[1], low(product0)};
+    counter = {high(product1) ^ counter[1] ^ key[0], low(product1), high(product0) ^ counter[3] ^ key[1],
+               low(product0)};
     key[0] += kWeyl0;
     key[1] += kWeyl1;
   }

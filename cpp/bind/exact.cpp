@@ -23,7 +23,7 @@ using Rows = std::variant<In2<float>, In2<double>>;
 using Groups = std::optional<In1<int32_t>>;
 
 struct ExactIndex {
-  Rows source;                 // keeps the borrowed rows alive
+  Rows source;  // keeps the borrowed rows alive
   int64_t row_count = 0;
   int64_t dim = 0;
   bool cosine = false;
@@ -67,8 +67,7 @@ void ask_rows(const ExactIndex& index, MatrixView<const T> queries, const Ask& a
   require(queries.cols == index.dim, "queries and rows must have the same number of columns");
   if (index.cosine) {
     const AlignedVector<double> unit = unit_rows(queries, true);
-    ask(std::get<ExactRows<double>>(index.rows),
-        MatrixView<const double>{unit.data(), queries.rows, queries.cols + 2});
+    ask(std::get<ExactRows<double>>(index.rows), MatrixView<const double>{unit.data(), queries.rows, queries.cols + 2});
     return;
   }
   const auto* rows = std::get_if<ExactRows<T>>(&index.rows);
@@ -114,7 +113,7 @@ using Within = nb::typed<nb::tuple, decltype(give(std::vector<int64_t>{})), decl
                          decltype(give(std::vector<double>{}))>;
 
 Within within(const ExactIndex& index, const Rows& queries, double radius, const Groups& row_groups,
-                 const Groups& query_groups, int threads) {
+              const Groups& query_groups, int threads) {
   std::vector<std::vector<double>> distances;
   std::vector<std::vector<int64_t>> neighbours;
   std::visit(
@@ -151,8 +150,8 @@ void bind_exact(nanobind::module_& m) {
   m.def("exact_build", &build, "rows"_a.noconvert(), "metric"_a, "p"_a, "threads"_a,
         "Prepare rows (float32 or float64, C order, finite); they are borrowed and must not change.");
   m.def("exact_search", &search, "index"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
-        "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(),
-        "threads"_a, "Fill distances and neighbours (queries x k); rows of a query's own group are left out.");
+        "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
+        "Fill distances and neighbours (queries x k); rows of a query's own group are left out.");
   m.def("exact_within", &within, "index"_a, "queries"_a.noconvert(), "radius"_a, "row_groups"_a.noconvert().none(),
         "query_groups"_a.noconvert().none(), "threads"_a,
         "Rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).");

@@ -70,9 +70,9 @@ void means(const In2<int64_t>& rows, const In2<double>& distances, const Given& 
 
 void bind_vote(nanobind::module_& m) {
   using namespace tonari;
-  m.def("vote_classes", &classes, "neighbours"_a.noconvert(), "distances"_a.noconvert(),
-        "weights"_a.noconvert().none(), "labels"_a.noconvert(), "classes"_a, "k"_a.noconvert(),
-        "weighting"_a.noconvert(), "winners"_a.noconvert(), "shares"_a.noconvert().none(), "threads"_a,
+  m.def("vote_classes", &classes, "neighbours"_a.noconvert(), "distances"_a.noconvert(), "weights"_a.noconvert().none(),
+        "labels"_a.noconvert(), "classes"_a, "k"_a.noconvert(), "weighting"_a.noconvert(), "winners"_a.noconvert(),
+        "shares"_a.noconvert().none(), "threads"_a,
         "Winning class code, and optionally class shares, per candidate and query.");
   m.def("vote_means", &means, "neighbours"_a.noconvert(), "distances"_a.noconvert(), "weights"_a.noconvert().none(),
         "values"_a.noconvert(), "k"_a.noconvert(), "weighting"_a.noconvert(), "means"_a.noconvert(), "threads"_a,

@@ -76,13 +76,12 @@ void Decider<T>::decide(const T* rows, const T* query, const int32_t* which, int
   if (metric_ == Metric::kMinkowski || scale_ != 1.0) {
     for (int64_t i = 0; i < count; ++i) {
       const T* row = rows + static_cast<int64_t>(which[i]) * dim_;
-      distances[i] = (metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_scaled(row, query)) / scale_;
+      distances[i] =
+          (metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_scaled(row, query)) / scale_;
     }
     return;
   }
-  const int how = metric_ == Metric::kManhattan   ? kAbsolute
-                  : metric_ == Metric::kChebyshev ? kLargest
-                                                  : kSquared;
+  const int how = metric_ == Metric::kManhattan ? kAbsolute : metric_ == Metric::kChebyshev ? kLargest : kSquared;
   if constexpr (std::is_same_v<T, float>) {
     kernels().decide_f32[how](rows, dim_, query, which, count, distances);
   } else {

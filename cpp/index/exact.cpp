@@ -11,17 +11,19 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr float kNothing = -std::numeric_limits<float>::max();  // a threshold that no value passes
-constexpr int64_t kChunkBytes = 512 * 1024;      // panels visited by all queries of a block in turn: half of a small L2
-constexpr int64_t kWorkspaceBytes = 32 << 20;    // survivors waiting, per thread
-constexpr int64_t kMostTiles = 32;               // full tiles of queries per block
-constexpr int64_t kScanRows = 256;               // rows decided at once where no filter helps
+constexpr int64_t kChunkBytes = 512 * 1024;  // panels visited by all queries of a block in turn: half of a small L2
+constexpr int64_t kWorkspaceBytes = 32 << 20;  // survivors waiting, per thread
+constexpr int64_t kMostTiles = 32;  // full tiles of queries per block
+constexpr int64_t kScanRows = 256;  // rows decided at once where no filter helps
 
 struct Entry {
   double distance;
   int32_t row;
 };
 
-bool before(const Entry& a, const Entry& b) { return a.distance < b.distance || (a.distance == b.distance && a.row < b.row); }
+bool before(const Entry& a, const Entry& b) {
+  return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
+}
 
 // Keeps the `wanted` least entries of those added, or all of them within a limit.
 class Nearest {
@@ -60,8 +62,8 @@ class Nearest {
 //   L_p >= L_2 * dim^(1/p - 1/2) for p >= 2, and L_p >= L_1 * dim^(1/p - 1) for p < 2 (power means).
 struct FilterChoice {
   Filter filter;
-  double factor;   // metric >= factor * filter distance
-  bool same;       // the filter's distance is the metric's: filter values give upper bounds too
+  double factor;  // metric >= factor * filter distance
+  bool same;  // the filter's distance is the metric's: filter values give upper bounds too
 };
 
 FilterChoice filter_for(const ExactParams& params, int64_t dim) {
@@ -122,13 +124,13 @@ class Scan {
   struct Query {
     PackedQuery packed;
     Nearest nearest;
-    double scale = 1;        // of the decider
-    bool filtered = false;   // false: every row is decided
-    bool decided = false;    // survivors are decided as soon as the buffer is full
+    double scale = 1;  // of the decider
+    bool filtered = false;  // false: every row is decided
+    bool decided = false;  // survivors are decided as soon as the buffer is full
     int64_t waiting = 0;
     float* threshold = nullptr;
-    float* values = nullptr;   // [capacity_]
-    int32_t* rows = nullptr;   // [capacity_]
+    float* values = nullptr;  // [capacity_]
+    int32_t* rows = nullptr;  // [capacity_]
   };
   struct Workspace {
     std::vector<Query> queries;
@@ -298,10 +300,9 @@ void Scan<T>::tiles(int64_t first, int64_t count, int64_t panel_first, int64_t p
       int which = 0;
       while (kernels().tile_queries[which] != size) ++which;
       for (int64_t panel = chunk_first; panel < chunk_last; ++panel) {
-        const int survivors = kernel[which](rows.panels.data() + panel * panel_values,
-                                            rows.start.data() + panel * tile_rows_, dim,
-                                            work.packed.data() + tile_first * dim,
-                                            work.thresholds.data() + tile_first, work.survivors.data());
+        const int survivors = kernel[which](
+            rows.panels.data() + panel * panel_values, rows.start.data() + panel * tile_rows_, dim,
+            work.packed.data() + tile_first * dim, work.thresholds.data() + tile_first, work.survivors.data());
         for (int s = 0; s < survivors; ++s) {
           const Survivor& survivor = work.survivors[s];
           const int64_t i = tile_first + survivor.where / tile_rows_;
@@ -345,8 +346,7 @@ void Scan<T>::narrow(Query& query, Workspace& work) const {
   for (int64_t i = 0; i < query.waiting; ++i)
     work.upper[i] = query.packed.upper(index_.packed_, query.values[i], query.rows[i]);
   std::nth_element(work.upper.begin(), work.upper.begin() + (wanted_ - 1), work.upper.end());
-  *query.threshold =
-      std::min(*query.threshold, query.packed.threshold_below(index_.packed_, work.upper[wanted_ - 1]));
+  *query.threshold = std::min(*query.threshold, query.packed.threshold_below(index_.packed_, work.upper[wanted_ - 1]));
   int64_t kept = 0;
   for (int64_t i = 0; i < query.waiting; ++i) {
     if (query.values[i] > *query.threshold) continue;
@@ -385,9 +385,8 @@ ExactRows<T>::ExactRows(MatrixView<const T> rows, const ExactParams& params, con
 }
 
 template <class T>
-void ExactRows<T>::search(MatrixView<const T> queries, Span<const int32_t> row_groups,
-                          Span<const int32_t> query_groups, const RunParams& run, MatrixView<double> distances,
-                          MatrixView<int64_t> neighbours) const {
+void ExactRows<T>::search(MatrixView<const T> queries, Span<const int32_t> row_groups, Span<const int32_t> query_groups,
+                          const RunParams& run, MatrixView<double> distances, MatrixView<int64_t> neighbours) const {
   const int64_t k = distances.cols;
   if (k < 1) return;
   Scan<T> scan(*this, queries, k, 0.0, row_groups, query_groups);

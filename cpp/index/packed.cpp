@@ -103,7 +103,8 @@ PackedRows pack_rows(MatrixView<const T> rows, double largest, Filter filter, in
     for (int64_t r = count; r < tile_rows; ++r)
       for (int64_t j = 0; j < dim; ++j) out[j * tile_rows + r] = 0.0f;
   });
-  packed.largest_error = kUnit * kWiden * *std::max_element(worst.begin(), worst.end()) + static_cast<double>(dim) * kTiny;
+  packed.largest_error =
+      kUnit * kWiden * *std::max_element(worst.begin(), worst.end()) + static_cast<double>(dim) * kTiny;
   return packed;
 }
 

@@ -22,15 +22,15 @@
 namespace tonari {
 
 struct PackedRows {
-  bool usable = false;          // false: magnitudes or dim are beyond what float32 can filter
+  bool usable = false;  // false: magnitudes or dim are beyond what float32 can filter
   Filter filter = kFilterDot;
   int64_t panel_count = 0;
   AlignedVector<float> panels;  // [panel][dim][tile_rows]
-  AlignedVector<float> start;   // [panel][tile_rows]; +inf beyond the last row, which then never survives
+  AlignedVector<float> start;  // [panel][tile_rows]; +inf beyond the last row, which then never survives
   std::vector<double> centre;
-  double scale = 1;             // a power of two
-  double error = 0;             // A of dot, gamma of the others
-  double largest_error = 0;     // e_x of the worst row (manhattan, chebyshev)
+  double scale = 1;  // a power of two
+  double error = 0;  // A of dot, gamma of the others
+  double largest_error = 0;  // e_x of the worst row (manhattan, chebyshev)
 };
 
 template <class T>
@@ -54,7 +54,7 @@ class PackedQuery {
   float threshold_below(const PackedRows& rows, double upper) const;
 
  private:
-  double norm_ = 0;   // dot: |q^|^2; else e_q
+  double norm_ = 0;  // dot: |q^|^2; else e_q
   bool usable_ = true;
 };
 

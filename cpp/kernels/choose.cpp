@@ -32,7 +32,8 @@ const Kernels& choose() {
   const char* wanted = std::getenv("TONARI_ISA");
   if (wanted != nullptr && *wanted != '\0') {
     if (const Kernels* table = kernels_named(wanted)) return *table;
-    std::string message = std::string("TONARI_ISA is '") + wanted + "', which this processor cannot run; choose one of:";
+    std::string message =
+        std::string("TONARI_ISA is '") + wanted + "', which this processor cannot run; choose one of:";
     for (const char* const* name = kernels_available(); *name != nullptr; ++name) message += std::string(" ") + *name;
     throw std::invalid_argument(message);
   }

@@ -40,24 +40,18 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #include "kernels/decide.inl"
 #include "kernels/tile.inl"
 
-#define TONARI_TILES(Step)                                                                               \
-  {                                                                                                      \
-    tile<Step, TONARI_FLOATS, TONARI_VECTORS, 1>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, 2>,          \
-        tile<Step, TONARI_FLOATS, TONARI_VECTORS, 4>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES> \
-  }
-#define TONARI_DECIDE(T)                                                                   \
-  {                                                                                        \
-    decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>,       \
-        decide<LargestTerm, T, TONARI_DOUBLES>                                             \
-  }
+#define TONARI_TILES(Step)                                                                     \
+  {tile<Step, TONARI_FLOATS, TONARI_VECTORS, 1>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, 2>, \
+   tile<Step, TONARI_FLOATS, TONARI_VECTORS, 4>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
+#define TONARI_DECIDE(T)                                                            \
+  {decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>, \
+   decide<LargestTerm, T, TONARI_DOUBLES>}
 
 namespace tonari {
 
-extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
-                                     TONARI_FLOATS * TONARI_VECTORS,
-                                     {1, 2, 4, TONARI_QUERIES},
-                                     {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep)},
-                                     TONARI_DECIDE(float),
-                                     TONARI_DECIDE(double)};
+extern const Kernels TONARI_TABLE = {
+    TONARI_TABLE_NAME,         TONARI_FLOATS * TONARI_VECTORS,
+    {1, 2, 4, TONARI_QUERIES}, {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep)},
+    TONARI_DECIDE(float),      TONARI_DECIDE(double)};
 
 }  // namespace tonari

@@ -68,7 +68,8 @@ template <class T, int N>
 TONARI_INLINE Simd<T, N> abs(Simd<T, N> a) {
   Simd<T, N> out;
   for (int i = 0; i < N; ++i)
-    out.lane[i] = __builtin_bit_cast(T, __builtin_bit_cast(BitsOf<T>, a.lane[i]) & std::numeric_limits<BitsOf<T>>::max());
+    out.lane[i] =
+        __builtin_bit_cast(T, __builtin_bit_cast(BitsOf<T>, a.lane[i]) & std::numeric_limits<BitsOf<T>>::max());
   return out;
 }
 // Of lanes that are at least 0, whose bits then are in the order of their values: compilers vectorise that.

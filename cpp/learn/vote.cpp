@@ -43,10 +43,9 @@ double weight_of(const Neighbours& neighbours, int32_t weighting, int64_t q, int
 
 template <class Visit>
 void over_queries(int64_t queries, int threads, const InterruptCheck& interrupt, const Visit& visit) {
-  parallel_for((queries + kBlockQueries - 1) / kBlockQueries, threads, interrupt,
-               [&](int64_t block, int, StopFlag&) {
-                 visit(block * kBlockQueries, std::min(queries, (block + 1) * kBlockQueries));
-               });
+  parallel_for((queries + kBlockQueries - 1) / kBlockQueries, threads, interrupt, [&](int64_t block, int, StopFlag&) {
+    visit(block * kBlockQueries, std::min(queries, (block + 1) * kBlockQueries));
+  });
 }
 
 }  // namespace

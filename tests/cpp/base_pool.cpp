@@ -236,9 +236,9 @@ TEST_CASE("the caller goes on polling while it waits for a helper's long block")
   int polls = 0;
   const auto fifth_time = [&] { return ++polls == 5; };
   std::atomic<bool> in_time{false};
-  CHECK_THROWS_AS(with_a_helper(fifth_time,
-                                [&](StopFlag& stop) { in_time = soon([&] { return stop.should_stop(1); }); }),
-                  Interrupted);
+  CHECK_THROWS_AS(
+      with_a_helper(fifth_time, [&](StopFlag& stop) { in_time = soon([&] { return stop.should_stop(1); }); }),
+      Interrupted);
   CHECK(in_time);
   CHECK(polls == 5);
   check_that_it_still_works();
@@ -406,7 +406,8 @@ TEST_CASE("stress: threads compete for the pool with runs that nest, throw and a
         try {
           parallel_for(blocks, wanted, check, [&](int64_t block, int, StopFlag&) {
             std::vector<int64_t> parts(10);
-            parallel_for(10, 2, never, [&](int64_t part, int, StopFlag&) { parts[static_cast<std::size_t>(part)] = part; });
+            parallel_for(10, 2, never,
+                         [&](int64_t part, int, StopFlag&) { parts[static_cast<std::size_t>(part)] = part; });
             if (std::accumulate(parts.begin(), parts.end(), int64_t{0}) == 45) tally.add(block);
             if (throws && block == blocks / 2) throw std::domain_error("stress");
           });

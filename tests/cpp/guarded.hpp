@@ -37,7 +37,8 @@ class Guarded {
     data_ = reinterpret_cast<T*>(memory_ + page + (guard == Guard::behind ? middle - bytes : 0));
 #endif
   }
-  Guarded(const std::vector<T>& values, Guard guard = Guard::behind) : Guarded(static_cast<int64_t>(values.size()), guard) {
+  Guarded(const std::vector<T>& values, Guard guard = Guard::behind)
+      : Guarded(static_cast<int64_t>(values.size()), guard) {
     for (std::size_t i = 0; i < count_; ++i) data_[i] = values[i];
   }
   Guarded(const Guarded&) = delete;

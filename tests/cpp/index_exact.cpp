@@ -80,7 +80,8 @@ struct Problem {
     std::vector<std::pair<double, int64_t>> all;
     for (int64_t row = 0; row < n; ++row) {
       if (excluded(query, row)) continue;
-      all.emplace_back(oracle_reduced(reduced_of(metric), rows.data() + row * dim, queries.data() + query * dim, dim), row);
+      all.emplace_back(oracle_reduced(reduced_of(metric), rows.data() + row * dim, queries.data() + query * dim, dim),
+                       row);
     }
     std::sort(all.begin(), all.end());
     return all;
@@ -149,10 +150,10 @@ void excluding() {
   Problem<T> problem(300, 60, 6);
   problem.fill(numbers, 3, 1);
   for (int64_t i = 0; i < 300; ++i) problem.row_groups.push_back(static_cast<int32_t>(i % 5));
-  for (int64_t i = 0; i < 60; ++i) problem.query_groups.push_back(static_cast<int32_t>(i % 7) - 1);   // some match none
+  for (int64_t i = 0; i < 60; ++i) problem.query_groups.push_back(static_cast<int32_t>(i % 7) - 1);  // some match none
   problem.check(1);
   problem.check(20);
-  problem.check(240);   // all that the others leave
+  problem.check(240);  // all that the others leave
   Answer room = problem.double_loop(Metric::kEuclidean, 240);
   CHECK_THROWS_AS(problem.search(Metric::kEuclidean, 241, 1), std::invalid_argument);
   CHECK_THROWS_AS(problem.search(Metric::kEuclidean, 241, 2), std::invalid_argument);
@@ -179,7 +180,7 @@ TEST_CASE("the row itself is left out, its duplicates are not") {
   Numbers numbers(9);
   Problem<double> problem(90, 90, 3);
   problem.fill(numbers, 0, 1);
-  std::copy_n(problem.rows.data(), 3, problem.rows.data() + 30);   // row 10 repeats row 0
+  std::copy_n(problem.rows.data(), 3, problem.rows.data() + 30);  // row 10 repeats row 0
   std::copy_n(problem.rows.data(), 270, problem.queries.data());
   problem.row_groups.resize(90);
   std::iota(problem.row_groups.begin(), problem.row_groups.end(), 0);
@@ -197,7 +198,7 @@ TEST_CASE("many rows: filters, full buffers and merged parts give what the doubl
   Problem<float> many(4000, 100, 12);
   many.fill(numbers, 50, 2);
   many.check(10);
-  Problem<double> few_queries(6000, 2, 20);   // the rows are shared out among the threads
+  Problem<double> few_queries(6000, 2, 20);  // the rows are shared out among the threads
   few_queries.fill(numbers, -1e5, 3);
   few_queries.check(7);
   few_queries.check(400);
@@ -300,7 +301,8 @@ TEST_CASE("extreme exponents neither overflow nor vanish") {
       const Answer found = scaled.search(metric, 5, 2, 3);
       CHECK(found.neighbours == expected.neighbours);
       for (std::size_t i = 0; i < found.distances.size(); ++i) {
-        CHECK(found.distances[i] / size == doctest::Approx(expected.distances[i]).epsilon(size < 1e-305 ? 1e-9 : 1e-13));
+        CHECK(found.distances[i] / size ==
+              doctest::Approx(expected.distances[i]).epsilon(size < 1e-305 ? 1e-9 : 1e-13));
       }
     }
   }
@@ -312,8 +314,8 @@ TEST_CASE("cosine of unit rows: 1 - cos to rounding, 0 for the same direction, 1
   std::vector<float> rows(kRows * kDim);
   for (float& value : rows) value = static_cast<float>(numbers.normal());
   for (int64_t j = 0; j < kDim; ++j) {
-    rows[static_cast<std::size_t>(j)] = 0;                                                           // row 0: no direction
-    rows[static_cast<std::size_t>(2 * kDim + j)] = 4 * rows[static_cast<std::size_t>(kDim + j)];     // row 2 as row 1
+    rows[static_cast<std::size_t>(j)] = 0;  // row 0: no direction
+    rows[static_cast<std::size_t>(2 * kDim + j)] = 4 * rows[static_cast<std::size_t>(kDim + j)];  // row 2 as row 1
   }
   const MatrixView<const float> view{rows.data(), kRows, kDim};
   const AlignedVector<double> unit = unit_rows(view, false), asking = unit_rows(view, true);
@@ -357,7 +359,7 @@ TEST_CASE("within a radius: inclusive, in order, without the query's own group, 
     }
     for (const Metric metric : kLaneMetrics) {
       const ExactRows<float> index(problem.rows_view(), {metric, 2}, {1, {}});
-      for (const double radius : {0.0, 1.0, 5.0, 4.999999, 1e9}) {   // 3, 4, 5: a distance of exactly 5 occurs
+      for (const double radius : {0.0, 1.0, 5.0, 4.999999, 1e9}) {  // 3, 4, 5: a distance of exactly 5 occurs
         for (const int threads : {1, 2, 7}) {
           CAPTURE(grouped);
           CAPTURE(metric);
@@ -365,8 +367,8 @@ TEST_CASE("within a radius: inclusive, in order, without the query's own group, 
           CAPTURE(threads);
           std::vector<std::vector<double>> distances;
           std::vector<std::vector<int64_t>> neighbours;
-          index.within(problem.queries_view(), radius, problem.row_groups, problem.query_groups, {threads, {}}, distances,
-                       neighbours);
+          index.within(problem.queries_view(), radius, problem.row_groups, problem.query_groups, {threads, {}},
+                       distances, neighbours);
           REQUIRE(neighbours.size() == 30);
           for (int64_t query = 0; query < 30; ++query) {
             std::vector<double> expected_distances;
@@ -393,7 +395,7 @@ TEST_CASE("building and searching stop when asked to, and the index stays usable
   problem.fill(numbers, 0, 1);
   const InterruptCheck now = [] { return true; };
   const Answer expected = problem.search(Metric::kEuclidean, 3, 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(25));   // checks are at least 20 ms apart
+  std::this_thread::sleep_for(std::chrono::milliseconds(25));  // checks are at least 20 ms apart
   CHECK_THROWS_AS(ExactRows<double>(problem.rows_view(), {}, {2, now}), Interrupted);
   const ExactRows<double> index(problem.rows_view(), {}, {2, {}});
   Answer answer = expected;

@@ -74,13 +74,14 @@ class TileRun {
     Numbers numbers(static_cast<uint64_t>(tile.dim * 100 + tile.filter * 10 + tile.size));
     for (float& value : panel_.values()) value = static_cast<float>(numbers.normal());
     for (float& value : queries_.values()) value = static_cast<float>(numbers.normal());
-    for (float& value : start_.values()) value = tile.filter == kFilterDot ? static_cast<float>(numbers.uniform()) : 0.0f;
+    for (float& value : start_.values())
+      value = tile.filter == kFilterDot ? static_cast<float>(numbers.uniform()) : 0.0f;
     for (float& value : thresholds_.values()) value = kMost;
   }
 
   std::vector<Survivor> run() {
-    const int count = tile_.table.tile[tile_.filter][tile_.size](panel_.data(), start_.data(), tile_.dim, queries_.data(),
-                                                                 thresholds_.data(), survivors_.data());
+    const int count = tile_.table.tile[tile_.filter][tile_.size](
+        panel_.data(), start_.data(), tile_.dim, queries_.data(), thresholds_.data(), survivors_.data());
     REQUIRE(count >= 0);
     REQUIRE(count <= tile_.queries() * tile_.rows());
     return {survivors_.data(), survivors_.data() + count};
@@ -149,7 +150,8 @@ TEST_CASE("the tables that the processor runs are known by name, the generic one
   }
 }
 
-TEST_CASE("the table chosen at start is the best, or the one that TONARI_ISA names, or an error that lists the others") {
+TEST_CASE(
+    "the table chosen at start is the best, or the one that TONARI_ISA names, or an error that lists the others") {
   const char* const wanted = std::getenv("TONARI_ISA");
   if (wanted == nullptr || *wanted == '\0') {
     CHECK(&kernels() == tables().front());

@@ -27,7 +27,8 @@ double oracle_reduced(tonari::Reduced how, const T* row, const T* query, int64_t
     }
   }
   for (int half = 8; half >= 1; half /= 2) {
-    for (int i = 0; i < half; ++i) lane[i] = how == tonari::kLargest ? std::max(lane[i], lane[i + half]) : lane[i] + lane[i + half];
+    for (int i = 0; i < half; ++i)
+      lane[i] = how == tonari::kLargest ? std::max(lane[i], lane[i + half]) : lane[i] + lane[i + half];
   }
   return lane[0];
 }

@@ -26,16 +26,8 @@ import tonari.neighbors
 
 HERE = Path(__file__).parent
 SUBSTITUTED = ("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors")
-OPTIONS = (
-    "-c",
-    str(HERE / "pytest.ini"),
-    "-p",
-    "no:cacheprovider",
-    "-q",
-    "--no-header",
-    "--tb=no",
-    "--disable-warnings",
-)
+INI = str(HERE / "pytest.ini")
+OPTIONS = ("-c", INI, "-p", "no:cacheprovider", "-q", "--no-header", "--tb=no", "--disable-warnings")
 MODULES = ("sklearn.neighbors.tests.test_neighbors", "sklearn.neighbors.tests.test_neighbors_pipeline")
 
 

@@ -89,9 +89,15 @@ def check_rows(
     ndarray of float32 or float64, C order
     """
     X = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr" if accept_sparse else False, dtype=[np.float64, np.float32], order="C", copy=copy,
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr" if accept_sparse else False,
+        dtype=[np.float64, np.float32],
+        order="C",
+        copy=copy,
         ensure_all_finite="allow-nan" if allow_nan else True,
-    )  # fmt: skip
+    )
     return dense(X)
 
 
@@ -113,9 +119,16 @@ def check_rows_and_labels(
     X, y : ndarray
     """
     X, y = validate_data(
-        estimator, X, y, accept_sparse="csr" if accept_sparse else False, dtype=[np.float64, np.float32], order="C", copy=True, multi_output=True,
+        estimator,
+        X,
+        y,
+        accept_sparse="csr" if accept_sparse else False,
+        dtype=[np.float64, np.float32],
+        order="C",
+        copy=True,
+        multi_output=True,
         ensure_all_finite="allow-nan" if allow_nan else True,
-    )  # fmt: skip
+    )
     return dense(X), y.toarray() if sparse.issparse(y) else y
 
 

@@ -115,7 +115,7 @@ def tick_labels(values: Sequence[float]) -> list[str]:
 
 
 def error_curve(curve: Mapping[str, Any]) -> tuple[Chart, list[int]]:
-    """Lay out one of a result's curves: error against a parameter, a line for each series, the chosen point marked.
+    """Lay out one of a result's curves: error against a parameter, a line for each series, the best point marked.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def error_curve(curve: Mapping[str, Any]) -> tuple[Chart, list[int]]:
         lines.append(Line(series[i]["name"], style, _path(places), band, shown))
     mark = None
     if marked is not None and _finite(marked["x"], marked["y"]):
-        words = f"chosen: {curve['x_label']} = {_plain(marked['x'])} ({score(marked['y'])})"
+        words = f"best: {curve['x_label']} = {_plain(marked['x'])} ({score(marked['y'])})"
         mark = Mark(x.at(marked["x"]), y.at(marked["y"]), words)
     best = series[order[0]]["name"]
     summary = (

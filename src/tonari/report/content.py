@@ -77,10 +77,11 @@ def answer(result: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:
             f"the chosen one, {label}, reaches {scored} ({between})."
         )
     else:
+        many = count(plan["candidates"])
         role = (
             "The only candidate" if plan["candidates"] == 1
-            else f"The best of {count(plan['candidates'])} candidates" if ranks.chosen["rank"] == 1
-            else f"The best of {count(plan['candidates'])} candidates that can be written to a file"
+            else f"The best of {many} candidates" if ranks.chosen["rank"] == 1
+            else f"Of {many} candidates the best that can be written to a file"
         )  # fmt: skip
         sentence = f"{role} is {label}: {scored} ({between}); always answering the commonest class scores {majority}."
     scale, ticks = charts.interval_scale([(low, high), (test["majority_score"], test["score"])], 176, 640, 6)
@@ -197,6 +198,7 @@ def confusion(result: Mapping[str, Any]) -> dict[str, Any]:
         "totals": rows.tolist(),
         "predicted": columns.tolist(),
         "small": size <= SMALL_MATRIX,
+        "head": 24 if size <= 4 else 14,
         "pairs": matrix.most_confused(SHOWN),
         "mistakes": int(matrix.counts.sum() - matrix.counts.trace()),
         "rows": int(matrix.counts.sum()),

@@ -39,11 +39,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     n_features_in_ : int
-    unit_, center_, spread_, fill_ : ndarray of float64, shape (n_features_in_,)
+    unit_, center_, spread_, fill_ : ndarray of float64, shape (n_features,)
         What a column is divided by first (1, unless its numbers are so large or small that squares overflow or vanish);
         then, in that unit: what is subtracted, what the difference is divided by (0 where the column has no spread),
         and what replaces a missing value. Of no meaning for categories.
-    had_missing_ : ndarray of bool, shape (n_features_in_,)
+    had_missing_ : ndarray of bool, shape (n_features,)
         Columns in which `fit` saw a missing value.
     levels_ : list of ndarray of int64
         Categories seen by `fit`, for every column; empty for numbers.

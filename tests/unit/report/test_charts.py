@@ -73,7 +73,7 @@ def test_lines_and_mark_lie_on_the_numbers() -> None:
         assert list(by_name[one["name"]].points) == expected
     assert chart.mark is not None
     assert (chart.mark.x, chart.mark.y) == (chart.x.at(2), chart.y.at(0.3))
-    assert chart.mark.label == "chosen: k = 2 (0.300)"
+    assert chart.mark.label == "best: k = 2 (0.300)"
     band = [y for _, y in places(by_name["a"].band)]
     assert min(band) == chart.y.at(0.6)
     assert max(band) == chart.y.at(0.2)

@@ -198,7 +198,7 @@ def test_a_winner_that_was_not_first_is_said_to_be_the_best_that_can_be_stored()
         result["winner"] = {key: forest[key] for key in ("family", "label", "params")}
 
     said = changed("binary", second)
-    assert "The best of 202 candidates that can be written to a file is random forest" in said.one("h1").text
+    assert "Of 202 candidates the best that can be written to a file is random forest" in said.one("h1").text
     assert "tell these apart from the best by cross-validation, k-NN, k=" in said.body
 
 
