@@ -9,9 +9,9 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --quiet
 CMAKE := $(BIN)/cmake
 ENGINE := pyproject.toml CMakeLists.txt $(shell find cmake cpp -type f)
-CPP := $(shell find cpp tests/cpp -name '*.[chi]pp' -o -name '*.inl')
+CPP := $(shell find cpp tests/cpp benchmarks -name '*.[chi]pp' -o -name '*.inl')
 
-# Extra arguments: make test ARGS="-k neighbors -x"
+# Extra arguments: make test ARGS="-k neighbors -x"; how long to fuzz: make fuzz SECONDS_OF_FUZZ=600
 ARGS ?=
 WORKERS ?= auto
 SECONDS_OF_FUZZ ?= 60
@@ -111,7 +111,7 @@ tidy: $(TIDY)
 build/tidy/compile_commands.json: CMakeLists.txt $(wildcard cmake/*.cmake tests/cpp/CMakeLists.txt) $(STAMP)/dev
 	@$(CMAKE) -S . -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
 	  -DPython_EXECUTABLE=$(CURDIR)/$(PY) -Dnanobind_DIR=$$($(PY) -m nanobind --cmake_dir) \
-	  -DTONARI_TESTS=$$($(doctest_found) && echo ON || echo OFF) --log-level=WARNING > /dev/null
+	  -DTONARI_BENCH=ON -DTONARI_TESTS=$$($(doctest_found) && echo ON || echo OFF) --log-level=WARNING > /dev/null
 	@touch $@
 
 build/tidy/%.ok: %.cpp build/tidy/compile_commands.json .clang-tidy $(filter-out %.cpp,$(CPP))
@@ -133,7 +133,7 @@ stubs: $(STAMP)/engine ## write src/tonari/_core.pyi anew from the compiled modu
 	@$(call stubgen,src/tonari/_core.pyi)
 
 fuzz: $(STAMP)/engine $(STAMP)/dev ## the random tests, with fresh seeds and many more cases
-	$(PY) -m pytest -m fuzz --hypothesis-profile fuzz --numprocesses $(WORKERS) $(ARGS)
+	$(PY) -m pytest -m hypothesis --hypothesis-profile fuzz --numprocesses $(WORKERS) $(ARGS)
 	$(PY) tests/fuzz/fuzz_model_file.py --seconds $(SECONDS_OF_FUZZ)
 	$(PY) tests/fuzz/fuzz_neighbors.py --seconds $(SECONDS_OF_FUZZ)
 

@@ -249,7 +249,7 @@ def isa_objects() -> list[Path]:
         path
         for build in (ROOT / "build").glob("*")
         if not build.name.startswith(("asan", "tsan", "tidy"))
-        for path in build.rglob("isa_*.o*")
+        for path in build.rglob("isa_*.cpp.o")
         if "tonari_kernels.dir" in path.as_posix()
     ]
     return sorted(found)

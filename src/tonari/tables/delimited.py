@@ -52,7 +52,7 @@ class Dialect:
     unnamed : int
         Columns whose name is made up although there is a header.
     plain : bool
-        Whether DuckDB may split the file as it is: UTF-8 whose blank lines cannot be taken for rows.
+        Whether DuckDB may split the file as it is: UTF-8, several columns, and a first line that is a record.
     """
 
     path: Path
@@ -111,7 +111,7 @@ def find_dialect(
     if not records:
         raise DataError(f"{file.name} is empty.", "Give a file with a header line and at least one row.")
     has_header = _looks_like_header(records, missing) if header is None else header
-    as_it_is = codecs.lookup(found).name in ("utf-8", "utf-8-sig", "ascii") and bool(_first_line(text).strip())
+    as_it_is = codecs.lookup(found).name in ("utf-8", "utf-8-sig", "ascii") and _opens_simply(text)
     if has_header:
         names, unnamed = _names(records[0], file)
     else:
@@ -219,8 +219,10 @@ def _is_blank(record: list[str]) -> bool:
     return not record or (len(record) == 1 and record[0].isspace())
 
 
-def _first_line(text: str) -> str:
-    return re.split(r"[\r\n]", text, maxsplit=1)[0]
+def _opens_simply(text: str) -> bool:
+    """Whether the first line is a record; DuckDB takes the kind of line end from it, also from inside of quotes."""
+    first = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    return bool(first.strip()) and first.count('"') % 2 == 0
 
 
 def _decoded(data: bytes, encoding: str, file: Path, *, told: bool) -> str:

@@ -223,6 +223,6 @@ def _texts(objects: list[Any]) -> NDArray[Any]:
 
 
 def _lost_digits(name: str, numeric: NDArray[np.float64], *, whole: bool) -> str:
-    if not whole or not (np.abs(numeric[~np.isnan(numeric)]) > LARGEST_EXACT).any():
+    if not whole or not (np.abs(numeric[~np.isnan(numeric)]) >= LARGEST_EXACT).any():
         return ""
     return f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64."

@@ -194,7 +194,7 @@ class _Cells:
             notes.append(f"Column {name!r}: {facts.marked:,} {cells} such as {facts.mark!r} read as missing.")
         values = table.columns[name]
         if table.kinds[name] == "numeric":
-            if (np.abs(values[np.isfinite(values)]) > LARGEST_EXACT).any():
+            if (np.abs(values[np.isfinite(values)]) >= LARGEST_EXACT).any():
                 notes.append(f"Column {name!r} holds numbers beyond 2^53: as float64 they keep 15 to 16 digits.")
         elif wanted is None and facts.numbers:
             if facts.numbers == facts.present:
@@ -232,7 +232,7 @@ def _load(connection: duckdb.DuckDBPyConnection, dialect: Dialect, plain: Path, 
 
     if dialect.plain:
         try:
-            _split(connection, dialect, plain)
+            _split(connection, dialect, plain, header=dialect.header)
             return
         except duckdb.Error:
             # What is wrong, and whether it is, is found out below, in the same words for every version of DuckDB.
@@ -241,29 +241,30 @@ def _load(connection: duckdb.DuckDBPyConnection, dialect: Dialect, plain: Path, 
         clean = Path(folder) / "clean.csv"
         _write_clean(dialect, clean, told=told)
         try:
-            _split(connection, dialect, clean)
+            _split(connection, dialect, clean, header=True)
         except duckdb.Error as error:
             complaint = "; ".join(str(error).splitlines()[:3]).replace(str(clean), dialect.path.name)
             raise DataError(f"{dialect.path.name} cannot be split into columns: {complaint}.") from error
 
 
-def _split(connection: duckdb.DuckDBPyConnection, dialect: Dialect, path: Path) -> None:
+def _split(connection: duckdb.DuckDBPyConnection, dialect: Dialect, path: Path, *, header: bool) -> None:
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.names)))
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE raw AS SELECT * FROM read_csv(?, auto_detect=false, columns={" + columns + "}, "
         "delim=?, quote='\"', escape='\"', header=?, compression='none', nullstr='', null_padding=false, "
         "ignore_errors=false, hive_partitioning=false, filename=false)",
-        [str(path), dialect.delimiter, dialect.header],
+        [str(path), dialect.delimiter, header],
     )
 
 
 def _write_clean(dialect: Dialect, clean: Path, *, told: bool) -> None:
-    """Copy as UTF-8 with one kind of line end; raise where a record is not sound."""
+    """Copy as UTF-8 with one kind of line end and a plain header; raise where a record is not sound."""
     width, name = len(dialect.names), dialect.path.name
     try:
         with clean.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, delimiter=dialect.delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
-            for line, record in records_of(dialect):
+            writer.writerow([f"c{i}" for i in range(width)])
+            for number, (line, record) in enumerate(records_of(dialect)):
                 if len(record) == width + 1 and record[-1] == "":
                     del record[-1]
                 if len(record) != width:
@@ -271,7 +272,8 @@ def _write_clean(dialect: Dialect, clean: Path, *, told: bool) -> None:
                         f"{name}, line {line}: expected {width} columns, found {len(record)}.",
                         "Correct the line; a cell that contains the delimiter must stand in double quotes.",
                     )
-                writer.writerow(record)
+                if number > 0 or not dialect.header:
+                    writer.writerow(record)
     except UnicodeDecodeError as error:
         raise wrong_encoding(dialect.path, dialect.encoding, _first_undecodable(dialect), told=told) from error
 
