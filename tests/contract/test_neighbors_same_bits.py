@@ -19,8 +19,10 @@ import sklearn
 from joblib import Parallel, delayed
 
 import tonari
+from tests.reference.neighbor_cases import draw_case
 from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
+RANDOM_CASES = range(0, 2_400, 8)
 INSTRUCTION_SETS = ("generic", "v2", "v3", "v4")
 
 # (rows, columns, queries, k, metric, p): sizes on both sides of every block and lane count.
@@ -137,8 +139,12 @@ def test_inside_joblib_workers(backend: str) -> None:
 
 
 def fingerprint() -> str:
-    """One number for distances, rows, votes and means over every problem, both types."""
+    """One number for distances, rows, votes and means over every problem, both types, and over random problems."""
     digest = hashlib.sha256()
+    for number in RANDOM_CASES:
+        case = draw_case(number)
+        model = NearestNeighbors(n_neighbors=case.k, metric=case.metric, p=case.p, n_jobs=case.n_jobs).fit(case.rows)
+        digest.update(b"".join(part.tobytes() for part in model.kneighbors(case.queries)))
     for problem in PROBLEMS:
         for dtype in DTYPES:
             model, queries = make(problem, dtype, n_jobs=2)

@@ -135,6 +135,13 @@ TEST_CASE("a run inside a run stays on the thread of its block") {
     });
   });
   CHECK(tally.each_once());
+  parallel_for(3, 1, never, [&](int64_t, int, StopFlag&) {   // nor does it use the pool that its outer run left idle
+    const auto thread = std::this_thread::get_id();
+    parallel_for(100, 3, never, [&](int64_t, int, StopFlag&) {
+      if (std::this_thread::get_id() != thread) sound = false;
+      std::this_thread::yield();
+    });
+  });
   CHECK(sound);
   check_that_it_still_works();
 }
@@ -189,15 +196,16 @@ TEST_CASE("after an exception the remaining blocks are skipped and further excep
 }
 
 TEST_CASE("the first exception wins") {
-  std::atomic<bool> thrown{false};
+  std::atomic<bool> both{false};
   std::string message;
   try {
     parallel_for(2, 2, never, [&](int64_t, int worker, StopFlag& stop) {
       if (worker != 0) {
-        thrown = true;
+        soon([&] { return both.load(); });
         throw std::runtime_error("first");
       }
-      soon([&] { return thrown && stop.stopped(); });
+      both = true;
+      soon([&] { return stop.stopped(); });
       throw std::runtime_error("second");
     });
   } catch (const std::runtime_error& error) {

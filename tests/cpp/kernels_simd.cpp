@@ -41,12 +41,12 @@ void check_decide(const Kernels& table, DecideKernel<T> kernel, Reduced how, int
   Guarded<int32_t> which(std::vector<int32_t>{4, 0, 2, 3, 1, 4}, guard);
   Guarded<double> reduced(6, guard);
   kernel(rows.data(), dim, query.data(), which.data(), 6, reduced.data());
-  CAPTURE(table.name);
+  CAPTURE(std::string(table.name));
   CAPTURE(dim);
   CAPTURE(how);
   for (int64_t i = 0; i < 6; ++i) {
     CAPTURE(i);
-    CHECK(same_bits(reduced[i], oracle_reduced(how, rows.data() + which[i] * dim, query.data(), dim)));
+    CHECK(same_bits(reduced[i], oracle_sum(how, rows.data() + which[i] * dim, query.data(), dim)));
   }
   CHECK(same_bits(reduced[2], 0.0));
 }
@@ -115,7 +115,7 @@ class TileRun {
 template <class Check>
 void for_every_tile(const Check& check) {
   for (const Kernels* table : tables()) {
-    CAPTURE(table->name);
+    CAPTURE(std::string(table->name));
     for (const Filter filter : {kFilterDot, kFilterManhattan, kFilterChebyshev}) {
       CAPTURE(filter);
       for (int size = 0; size < kTileSizes; ++size) {
@@ -142,7 +142,7 @@ TEST_CASE("the tables that the processor runs are known by name, the generic one
   CHECK(std::string(tables().back()->name) == "generic");
   for (const Kernels* table : tables()) {
     REQUIRE(table != nullptr);
-    CAPTURE(table->name);
+    CAPTURE(std::string(table->name));
     CHECK(kernels_named(table->name) == table);
     CHECK(table->tile_rows > 0);
     CHECK(table->tile_queries[0] == 1);   // so that any number of queries can be tiled
@@ -188,7 +188,7 @@ TEST_CASE("what decides gives the same bits in every table, and reads nothing be
 
 TEST_CASE("what decides cancels nothing: integers near 2^24 and 2^53 are told apart") {
   for (const Kernels* table : tables()) {
-    CAPTURE(table->name);
+    CAPTURE(std::string(table->name));
     const int32_t which = 0;
     for (const int64_t dim : kSizes) {
       CAPTURE(dim);
@@ -201,6 +201,32 @@ TEST_CASE("what decides cancels nothing: integers near 2^24 and 2^53 are told ap
         CHECK(reduced == expected);
         table->decide_f64[how](wide_row.data(), dim, wide_query.data(), &which, 1, &reduced);
         CHECK(reduced == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("sums stay within 4 ULP at any dim, equal terms included") {
+  Numbers numbers(13);
+  for (const int64_t dim : {1, 17, 100, 2000, 100'000}) {
+    for (const bool equal : {true, false}) {
+      std::vector<double> row(static_cast<std::size_t>(dim)), query(row.size());
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        row[j] = equal ? 0.1 : 1000 + numbers.normal();
+        query[j] = equal ? 0.0 : 1000 + numbers.normal();
+      }
+      const int32_t which = 0;
+      for (const Kernels* table : tables()) {
+        for (const Reduced how : {kSquared, kAbsolute}) {
+          CAPTURE(std::string(table->name));
+          CAPTURE(dim);
+          CAPTURE(equal);
+          CAPTURE(how);
+          double sum = 0;
+          table->decide_f64[how](row.data(), dim, query.data(), &which, 1, &sum);
+          const double exact = oracle_exact(how, row.data(), query.data(), dim);
+          CHECK(std::fabs(sum - exact) <= 4 * (std::nextafter(exact, 2 * exact) - exact));
+        }
       }
     }
   }

@@ -10,27 +10,59 @@
 #include "base/random.hpp"
 #include "kernels/table.hpp"
 
-// Sixteen lanes, coordinate j to lane j mod 16, joined by halving: the engine's order of additions.
+// Sixteen lanes, coordinate j to lane j mod 16, each with Kahan's compensation, joined by halving: the engine's order of
+// additions. The volatile keeps a compiler from fusing the product with the sum.
 template <class T>
-double oracle_reduced(tonari::Reduced how, const T* row, const T* query, int64_t dim) {
-  double lane[16] = {};
+double oracle_sum(tonari::Reduced how, const T* row, const T* query, int64_t dim) {
+  double lane[16] = {}, lost[16] = {};
   for (int64_t j = 0; j < dim; ++j) {
     const double difference = static_cast<double>(row[j]) - static_cast<double>(query[j]);
+    const volatile double term = how == tonari::kSquared ? difference * difference : std::fabs(difference);
     double& mine = lane[j % 16];
-    if (how == tonari::kSquared) {
-      const volatile double square = difference * difference;   // volatile: never fused with the addition
-      mine = mine + square;
-    } else if (how == tonari::kAbsolute) {
-      mine = mine + std::fabs(difference);
-    } else {
-      mine = std::max(mine, std::fabs(difference));
+    if (how == tonari::kLargest) {
+      mine = std::max(mine, double{term});
+      continue;
     }
+    const double corrected = term - lost[j % 16];
+    const double next = mine + corrected;
+    lost[j % 16] = (next - mine) - corrected;
+    mine = next;
   }
   for (int half = 8; half >= 1; half /= 2) {
-    for (int i = 0; i < half; ++i)
+    for (int i = 0; i < half; ++i) {
       lane[i] = how == tonari::kLargest ? std::max(lane[i], lane[i + half]) : lane[i] + lane[i + half];
+      lost[i] += lost[i + half];
+    }
   }
-  return lane[0];
+  return lane[0] - lost[0];
+}
+
+// The same sum to about 100 bits, in two doubles: no order of additions matters to it.
+template <class T>
+double oracle_exact(tonari::Reduced how, const T* row, const T* query, int64_t dim) {
+  double high = 0, low = 0;
+  const auto add = [&](double term) {
+    const volatile double sum = high + term;
+    const volatile double part = sum - high;
+    low += (high - (sum - part)) + (term - part);
+    high = sum;
+  };
+  for (int64_t j = 0; j < dim; ++j) {
+    const double a = static_cast<double>(row[j]), b = static_cast<double>(query[j]);
+    const volatile double difference = a - b;
+    const volatile double part = difference - a;
+    const double rest = (a - (difference - part)) - (b + part);   // a - b = difference + rest
+    if (how == tonari::kAbsolute) {
+      add(std::fabs(difference));
+      add(difference < 0 ? -rest : rest);
+    } else {
+      const double square = difference * difference;
+      add(square);
+      add(std::fma(difference, difference, -square));
+      add(2 * difference * rest);
+    }
+  }
+  return high + low;
 }
 
 // Numbers for tests: a function of (seed, where) on every machine.

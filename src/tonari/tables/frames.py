@@ -134,15 +134,16 @@ def _columns(frame: Any, names: Sequence[str] | None, source: str) -> Iterator[t
 
 def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None, Origin, str]:
     """The column as a table holds it, what it was, and a note; None for a column that cannot be used."""
-    shape = getattr(values, "shape", None)
-    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__") or (shape and len(shape) > 1):
+    shape = getattr(values, "shape", (0,))
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__") or len(shape) != 1:
         raise UsageError(f"The column {name!r} of {source} is not one sequence of values.")
     look = _look(values)
     if look == "complex":
         raise DataError(f"The column {name!r} of {source} holds complex numbers.", "Split it into two real columns.")
     if look == "number":
         numeric = _as_float(values)
-        return numeric, "number", _lost_digits(name, numeric, whole="int" in str(values.dtype).lower())
+        whole = "int" in str(values.dtype).lower()
+        return numeric, "number", _lost_digits(name, whole and bool((np.abs(numeric) >= LARGEST_EXACT).any()))
     objects = _as_objects(values)
     present = [value for value in objects if not _is_missing(value)]
     if look == "category":
@@ -152,8 +153,8 @@ def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None
         return None, "text", f"Column {name!r} holds lists or records and was left out."
     if classes <= {"number"}:
         numeric = np.array([np.nan if _is_missing(value) else _float(value) for value in objects], dtype=np.float64)
-        whole = any(isinstance(value, numbers.Integral) for value in present)
-        return numeric, "number", _lost_digits(name, numeric, whole=whole)
+        large = any(isinstance(value, numbers.Integral) and abs(value) >= LARGEST_EXACT for value in present)
+        return numeric, "number", _lost_digits(name, large)
     for origin in _ORIGINS:
         if classes == {origin}:
             return _texts(objects), origin, ""
@@ -222,7 +223,5 @@ def _texts(objects: list[Any]) -> NDArray[Any]:
     return column
 
 
-def _lost_digits(name: str, numeric: NDArray[np.float64], *, whole: bool) -> str:
-    if not whole or not (np.abs(numeric[~np.isnan(numeric)]) >= LARGEST_EXACT).any():
-        return ""
-    return f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64."
+def _lost_digits(name: str, large: bool) -> str:
+    return f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64." if large else ""

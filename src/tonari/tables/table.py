@@ -21,7 +21,7 @@ LARGEST_EXACT = 2.0**53
 MOST_FRACTIONAL_LABELS = 20
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Table:
     """Named columns of equal length.
 
@@ -58,18 +58,20 @@ class Table:
     source: str = "the table"
     origins: dict[str, Origin] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    row_numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
-    line_of: Callable[[int], int] | None = field(default=None, repr=False, compare=False)
+    row_numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    line_of: Callable[[int], int] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.columns[name]) for name in self.names}
         if len(lengths) > 1:
             raise DataError(f"The columns of {self.source} differ in length: {sorted(lengths)}.")
-        rows = lengths.pop() if lengths else 0
-        if len(self.row_numbers) != rows:
-            self.row_numbers = np.arange(rows, dtype=np.int64)
+        if lengths and len(self.row_numbers) not in lengths:
+            self.row_numbers = np.arange(lengths.pop(), dtype=np.int64)
         for name in self.names:
             self.origins.setdefault(name, "number" if self.kinds[name] == "numeric" else "text")
+
+    def __repr__(self) -> str:
+        return f"<Table of {self.source}: {self.n_rows:,} rows, {len(self.names):,} columns>"
 
     @property
     def n_rows(self) -> int:
@@ -121,6 +123,8 @@ class Table:
         Table
         """
         chosen = np.asarray(rows)
+        if len(chosen) == 0:
+            chosen = chosen.astype(np.intp)
         return Table(
             list(self.names), {name: self.columns[name][chosen] for name in self.names}, dict(self.kinds), self.source,
             dict(self.origins), dict(self.notes), self.row_numbers[chosen], self.line_of,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tonari.base.errors import DataError
 from tonari.tables.delimited import Dialect, find_dialect, line_of_row, open_text, records_of, wrong_encoding
-from tonari.tables.table import LARGEST_EXACT, Kind, Origin, Table
+from tonari.tables.table import Kind, Origin, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,6 +65,7 @@ class _Facts:
     present: int
     numbers: int
     padded: int
+    huge: int
     marked: int
     mark: str | None
     booleans: int
@@ -129,8 +130,9 @@ class _Cells:
 
     def _facts(self) -> list[_Facts]:
         counts = self.connection.execute(
-            "SELECT count(cell), count(number), count(*) FILTER (cell SIMILAR TO '[+-]?0[0-9]+'), count(mark), "
-            "min(mark) FROM cells GROUP BY col ORDER BY col"
+            "SELECT count(cell), count(number), count(*) FILTER (cell SIMILAR TO '[+-]?0[0-9]+'), "
+            "count(*) FILTER (length(cell) > 15 AND cell SIMILAR TO '[+-]?[0-9]+' AND abs(number) >= 2::DOUBLE ** 53), "
+            "count(mark), min(mark) FROM cells GROUP BY col ORDER BY col"
         ).fetchall()
         date, foreign = _literal(_DATE), _literal(_foreign_number(self.decimal))
         looks = self.connection.execute(
@@ -194,8 +196,8 @@ class _Cells:
             notes.append(f"Column {name!r}: {facts.marked:,} {cells} such as {facts.mark!r} read as missing.")
         values = table.columns[name]
         if table.kinds[name] == "numeric":
-            if (np.abs(values[np.isfinite(values)]) >= LARGEST_EXACT).any():
-                notes.append(f"Column {name!r} holds numbers beyond 2^53: as float64 they keep 15 to 16 digits.")
+            if facts.huge:
+                notes.append(f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64.")
         elif wanted is None and facts.numbers:
             if facts.numbers == facts.present:
                 notes.append(f"Column {name!r} holds codes with leading zeros: taken as categories.")

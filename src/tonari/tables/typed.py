@@ -115,7 +115,7 @@ def _add(table: Table, connection: duckdb.DuckDBPyConnection, name: str, type_na
         if wanted is None and missing_mask(values).all():
             # Nothing is known of such a column; everywhere else it counts as numbers.
             values, kind, origin = np.full(len(values), np.nan), "numeric", "number"
-    elif _INTEGER.fullmatch(type_name) and (np.abs(values[~np.isnan(values)]) >= LARGEST_EXACT).any():
+    elif _INTEGER.fullmatch(type_name) and (np.abs(values) >= LARGEST_EXACT).any():
         table.notes[name] = (f"Column {name!r} holds whole numbers beyond 2^53, which lose digits as float64.",)
     table.names.append(name)
     table.columns[name] = values

@@ -43,7 +43,7 @@ def test_a_single_column(tmp_path: Path) -> None:
 
 def test_the_delimiter_can_be_said(tmp_path: Path) -> None:
     assert read(tmp_path, "a b\n1 2\n", delimiter=" ").names == ["a", "b"]
-    assert read(tmp_path, "a,b\n1,2\n", delimiter=";").names == ["a,b"]
+    assert read(tmp_path, "a,b\nx,y\n", delimiter=";").names == ["a,b"]
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,17 @@ def test_mixed_line_ends_and_blank_lines(tmp_path: Path) -> None:
     table = read(tmp_path, text)
     assert table.columns["size"].tolist() == [1.0, 2.0, 3.0]
     assert [table.place(row) for row in range(3)] == ["a.csv, line 4", "a.csv, line 6", "a.csv, line 8"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("inside", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("header", [True, False])
+def test_line_ends_inside_quotes(tmp_path: Path, end: str, inside: str, header: bool) -> None:
+    """DuckDB 2.0 takes the kind of line end from inside a quoted name, and then drops every row without a word."""
+    text = end.join([f'size,"b{inside}c"', "1,a", f'2,"{inside}d"', "3,e"])
+    table = read(tmp_path, text, header=header)
+    assert table.names == (["size", f"b{inside}c"] if header else ["column_1", "column_2"])
+    assert table.columns[table.names[1]].tolist() == [f"b{inside}c"] * (not header) + ["a", f"{inside}d", "e"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-8"])

@@ -82,7 +82,9 @@ def test_cells_with_commas_may_be_text(tmp_path: Path) -> None:
     assert table.columns["x"].tolist() == ["1,2", "3"]
 
 
-@pytest.mark.parametrize("mark", ["", '""', "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "?", " ? "])
+@pytest.mark.parametrize(
+    "mark", ["", '""', "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "?", " ? "]
+)
 def test_missing_values(tmp_path: Path, mark: str) -> None:
     table, found = column(tmp_path, ["1", mark, "3"])
     assert table.kinds["x"] == "numeric"
@@ -133,13 +135,18 @@ def test_whole_numbers_beyond_float64_are_noted(tmp_path: Path) -> None:
     table, found = column(tmp_path, ["9007199254740993", "1"])
     assert found == [9007199254740992.0, 1.0]
     assert "2^53" in table.notes["x"][0]
-    assert "x" not in column(tmp_path, ["9007199254740992", "1"])[0].notes
+    assert "x" not in column(tmp_path, ["9007199254740991", "1e20", "0.1234567890123456"])[0].notes
 
 
 @pytest.mark.parametrize(
     "cells",
-    [["2020-01-31", "2021-12-01"], ["2020-01-31 10:00:00", "2020-01-31T11:00"], ["31.01.2020", "1.2.20"], ["1/31/2020", "12/1/20"]],
-)  # fmt: skip
+    [
+        ["2020-01-31", "2021-12-01"],
+        ["2020-01-31 10:00:00", "2020-01-31T11:00"],
+        ["31.01.2020", "1.2.20"],
+        ["1/31/2020", "12/1/20"],
+    ],
+)
 def test_dates_are_never_numbers(tmp_path: Path, cells: list[str]) -> None:
     table, found = column(tmp_path, cells)
     assert (table.kinds["x"], table.origins["x"]) == ("categorical", "date")
