@@ -8,11 +8,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 
 def main() -> None:
-    """Fit, predict, save nothing, and ask the command for help."""
+    """Fit and predict; compare and write the three files; ask the command for help, and for predictions."""
     import numpy as np
 
     import tonari
@@ -29,9 +30,21 @@ def main() -> None:
     assert model.predict_proba(X[1:2]).sum() == 1
 
     command = Path(sysconfig.get_path("scripts")) / ("tonari.exe" if sys.platform == "win32" else "tonari")
-    done = subprocess.run([str(command), "--help"], check=True, capture_output=True, text=True, timeout=120)
-    assert "compare" in done.stdout, done.stdout
-    print(f"tonari {tonari.__version__} from a wheel: fit, predict and the command work")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found = tonari.compare((X, y), output=folder / "out", folds=3, quiet=True)
+        assert found.result["test"]["score"] == 1
+        assert sorted(path.name for path in found.paths.values()) == ["model.tonari", "report.html", "result.json"]
+        (folder / "new.csv").write_text(",".join(f"x{i}" for i in range(5)) + "\n6,6,6,6,6\n", encoding="utf-8")
+        said = ask(command, "predict", str(folder / "out" / "model.tonari"), str(folder / "new.csv"))
+        assert said.splitlines()[1].startswith("right,"), said
+    assert "compare" in ask(command, "--help")
+    print(f"tonari {tonari.__version__} from a wheel: fit, predict, compare and the command work")
+
+
+def ask(command: Path, *arguments: str) -> str:
+    """Run the command; return what it prints."""
+    return subprocess.run([str(command), *arguments], check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 if __name__ == "__main__":

@@ -56,6 +56,12 @@ double sum_of_terms(const T* row, const T* query, int64_t dim, double scale, Ter
   return join_lanes(lane) - join_lanes(lost);
 }
 
+// Squares of differences as multiples of the largest one.
+template <class T>
+double sum_of_squares(const T* row, const T* query, int64_t dim, double scale, double largest) {
+  return sum_of_terms(row, query, dim, scale, [&](double d) { return (d / largest) * (d / largest); });
+}
+
 }  // namespace
 
 Metric metric_named(std::string_view name) {
@@ -68,16 +74,16 @@ Metric metric_named(std::string_view name) {
 }
 
 template <class T>
-Decider<T>::Decider(Metric metric, double p, int64_t dim, double scale)
-    : metric_(metric), p_(p), dim_(dim), scale_(scale) {}
+Decider<T>::Decider(Metric metric, double p, int64_t dim, double largest)
+    : metric_(metric), p_(p), dim_(dim), extreme_(!ordinary(largest)), scale_(largest > 0x1p+1000 ? 0.5 : 1.0) {}
 
 template <class T>
 void Decider<T>::decide(const T* rows, const T* query, const int32_t* which, int64_t count, double* distances) const {
-  if (metric_ == Metric::kMinkowski || scale_ != 1.0) {
+  if (metric_ == Metric::kMinkowski || extreme_) {
     for (int64_t i = 0; i < count; ++i) {
       const T* row = rows + static_cast<int64_t>(which[i]) * dim_;
       distances[i] =
-          (metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_scaled(row, query)) / scale_;
+          (metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_extreme(row, query)) / scale_;
     }
     return;
   }
@@ -115,11 +121,12 @@ double Decider<T>::decide_minkowski(const T* row, const T* query) const {
 }
 
 template <class T>
-double Decider<T>::decide_scaled(const T* row, const T* query) const {
-  if (metric_ == Metric::kChebyshev) return largest_difference(row, query, dim_, scale_);
-  if (metric_ == Metric::kManhattan) return sum_of_terms(row, query, dim_, scale_, [](double d) { return d; });
-  const double squared = sum_of_terms(row, query, dim_, scale_, [](double d) { return d * d; });
-  return metric_ == Metric::kCosine ? squared / 2 : root(squared, row, query);
+double Decider<T>::decide_extreme(const T* row, const T* query) const {
+  const double largest = largest_difference(row, query, dim_, scale_);
+  if (metric_ == Metric::kChebyshev || largest == 0) return largest;
+  if (metric_ == Metric::kManhattan)
+    return largest * sum_of_terms(row, query, dim_, scale_, [&](double d) { return d / largest; });
+  return largest * std::sqrt(sum_of_squares(row, query, dim_, scale_, largest));
 }
 
 // The root of a sum of squares. Where the squares may have underflowed, the pair is summed again with its largest
@@ -129,8 +136,7 @@ double Decider<T>::root(double squared, const T* row, const T* query) const {
   if (std::is_same_v<T, float> || squared >= kTinySquare) return std::sqrt(squared);
   const double largest = largest_difference(row, query, dim_, scale_);
   if (largest == 0) return 0;
-  const double sum = sum_of_terms(row, query, dim_, scale_, [&](double d) { return (d / largest) * (d / largest); });
-  return largest * std::sqrt(sum);
+  return largest * std::sqrt(sum_of_squares(row, query, dim_, scale_, largest));
 }
 
 template class Decider<float>;

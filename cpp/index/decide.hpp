@@ -6,6 +6,9 @@
 
 namespace tonari {
 
+// Magnitudes whose squares and sums of squares need no care in float64.
+inline bool ordinary(double largest) { return largest == 0 || (largest >= 0x1p-400 && largest <= 0x1p+500); }
+
 enum class Metric { kEuclidean, kManhattan, kChebyshev, kMinkowski, kCosine };
 
 // Throws std::invalid_argument for a name the engine does not know.
@@ -17,9 +20,9 @@ Metric metric_named(std::string_view name);
 template <class T>
 class Decider {
  public:
-  // `scale` is a power of two by which both sides are multiplied while summing (1 for ordinary data). It keeps squares of
-  // extreme magnitudes inside the range of float64.
-  Decider(Metric metric, double p, int64_t dim, double scale);
+  // `largest` is the largest magnitude among rows and query. Where its square would leave the range of float64, every sum
+  // has its largest difference taken out first.
+  Decider(Metric metric, double p, int64_t dim, double largest);
 
   // distances[i] for row which[i] of `rows` (row-major, dim columns).
   void decide(const T* rows, const T* query, const int32_t* which, int64_t count, double* distances) const;
@@ -27,12 +30,13 @@ class Decider {
  private:
   double root(double squared, const T* row, const T* query) const;
   double decide_minkowski(const T* row, const T* query) const;
-  double decide_scaled(const T* row, const T* query) const;
+  double decide_extreme(const T* row, const T* query) const;
 
   Metric metric_;
   double p_;
   int64_t dim_;
-  double scale_;
+  bool extreme_;
+  double scale_;  // a power of two on both sides, so that differences do not overflow
 };
 
 extern template class Decider<float>;

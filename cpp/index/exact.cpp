@@ -89,14 +89,6 @@ double largest_magnitude(const T* values, int64_t count) {
   return largest;
 }
 
-// 1 for ordinary magnitudes; else the power of two that brings `largest` near 1.
-double decide_scale(double largest) {
-  if (largest == 0 || (largest >= 0x1p-400 && largest <= 0x1p+500)) return 1.0;
-  int exponent = 0;
-  std::frexp(largest, &exponent);
-  return std::ldexp(1.0, std::clamp(-exponent, -1020, 1020));
-}
-
 }  // namespace
 
 // One search over all rows: a block of queries against a run of panels at a time.
@@ -124,7 +116,7 @@ class Scan {
   struct Query {
     PackedQuery packed;
     Nearest nearest;
-    double scale = 1;  // of the decider
+    double largest = 0;  // magnitude among the rows and the query
     bool filtered = false;  // false: every row is decided
     bool decided = false;  // survivors are decided as soon as the buffer is full
     int64_t waiting = 0;
@@ -230,7 +222,7 @@ void Scan<T>::block(int64_t first, int64_t last, int64_t panel_first, int64_t pa
   for (int64_t i = 0; i < count; ++i) {
     Query& query = work.queries[i];
     start(query, first + i);
-    if (!filter || query.scale != 1.0) continue;
+    if (!filter || !ordinary(query.largest)) continue;
     // Tiles of one size only but for the last, so a query's place follows from its number.
     const int64_t tile_first = i / full_tile_ * full_tile_;
     const int64_t size = tile_size(std::min(full_tile_, count - tile_first));
@@ -268,7 +260,7 @@ int64_t Scan<T>::tile_size(int64_t count) {
 
 template <class T>
 void Scan<T>::start(Query& query, int64_t number) const {
-  query.scale = decide_scale(std::max(index_.largest_, largest_magnitude(queries_.row(number), queries_.cols)));
+  query.largest = std::max(index_.largest_, largest_magnitude(queries_.row(number), queries_.cols));
   query.nearest = Nearest(wanted_, wanted_ < 0 ? radius_ : kInfinity);
 }
 
@@ -359,7 +351,7 @@ void Scan<T>::narrow(Query& query, Workspace& work) const {
 template <class T>
 void Scan<T>::decide(Query& query, int64_t number, const int32_t* which, int64_t count, Workspace& work) const {
   work.distances.resize(std::max<size_t>(work.distances.size(), count));
-  const Decider<T> decider(index_.params_.metric, index_.params_.p, index_.rows_.cols, query.scale);
+  const Decider<T> decider(index_.params_.metric, index_.params_.p, index_.rows_.cols, query.largest);
   decider.decide(index_.rows_.data, queries_.row(number), which, count, work.distances.data());
   for (int64_t i = 0; i < count; ++i) query.nearest.add(work.distances[i], which[i]);
 }

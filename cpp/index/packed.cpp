@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "index/decide.hpp"
+
 namespace tonari {
 namespace {
 
@@ -70,7 +72,7 @@ PackedRows pack_rows(MatrixView<const T> rows, double largest, Filter filter, in
                  : filter == kFilterManhattan ? static_cast<double>(dim + 3) * kUnit * kWiden
                                               : 2 * kUnit * kWiden;
   // Beyond these float64 itself needs care (index/exact.cpp), or the bound says nothing.
-  if (largest > 0x1p+500 || (largest > 0 && largest < 0x1p-400) || packed.error > 0.25) return packed;
+  if (!ordinary(largest) || packed.error > 0.25) return packed;
   packed.usable = true;
   packed.centre = column_means(rows, threads, interrupt);
   const double farthest = largest_from(rows, packed.centre, threads, interrupt);

@@ -227,8 +227,7 @@ class _Leaky(KNeighborsClassifier):
     def held_out(self, X: Any, y: Any, splits: Splits, *args: Any, **options: Any) -> Any:
         assert splits.fold is not None
         wrong = replace(splits, fold=(splits.fold + 1) % len(splits))
-        for block in super().held_out(X, y, wrong, *args, **options):
-            yield block
+        yield from super().held_out(X, y, wrong, *args, **options)
 
 
 def test_a_leak_would_be_seen() -> None:

@@ -186,6 +186,28 @@ TEST_CASE("what decides gives the same bits in every table, and reads nothing be
   }
 }
 
+TEST_CASE("the last bit too, over many rows: what lanes have lost is added in the end") {
+  constexpr int64_t kRows = 20'000, kDim = 31;
+  Numbers numbers(17);
+  std::vector<double> rows(kRows * kDim), query(kDim), decided(kRows);
+  std::vector<int32_t> which(kRows);
+  for (double& value : rows) value = numbers.normal();
+  for (double& value : query) value = numbers.normal();
+  for (std::size_t i = 0; i < which.size(); ++i) which[i] = static_cast<int32_t>(i);
+  for (const Kernels* table : tables()) {
+    for (const Reduced how : {kSquared, kAbsolute}) {
+      table->decide_f64[how](rows.data(), kDim, query.data(), which.data(), kRows, decided.data());
+      int wrong = 0;
+      for (std::size_t i = 0; i < decided.size(); ++i) {
+        wrong += !same_bits(decided[i], oracle_sum(how, rows.data() + i * kDim, query.data(), kDim));
+      }
+      CAPTURE(std::string(table->name));
+      CAPTURE(how);
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("what decides cancels nothing: integers near 2^24 and 2^53 are told apart") {
   for (const Kernels* table : tables()) {
     CAPTURE(std::string(table->name));

@@ -11,12 +11,13 @@
 #include "kernels/table.hpp"
 
 // Sixteen lanes, coordinate j to lane j mod 16, each with Kahan's compensation, joined by halving: the engine's order of
-// additions. The volatile keeps a compiler from fusing the product with the sum.
+// additions. The last coordinates are padded to a full round of lanes with zero differences. The volatile
+// keeps a compiler from fusing the product with the sum.
 template <class T>
 double oracle_sum(tonari::Reduced how, const T* row, const T* query, int64_t dim) {
   double lane[16] = {}, lost[16] = {};
-  for (int64_t j = 0; j < dim; ++j) {
-    const double difference = static_cast<double>(row[j]) - static_cast<double>(query[j]);
+  for (int64_t j = 0; j < (dim + 15) / 16 * 16; ++j) {
+    const double difference = j < dim ? static_cast<double>(row[j]) - static_cast<double>(query[j]) : 0.0;
     const volatile double term = how == tonari::kSquared ? difference * difference : std::fabs(difference);
     double& mine = lane[j % 16];
     if (how == tonari::kLargest) {

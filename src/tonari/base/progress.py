@@ -128,7 +128,7 @@ def _start_bar(stream: TextIO, description: str, total: int) -> tuple[RichProgre
     from rich.progress import Progress as RichProgress
 
     console = Console(file=stream)
-    if not console.is_terminal:
+    if not console.is_terminal or console.is_dumb_terminal:
         return None, None
     # Output of others is left alone: redirecting standard output would send data through the bar.
     bar = RichProgress(

@@ -96,7 +96,7 @@ class StandIn:
         object.__setattr__(self, "_record", record)
 
     def __getattribute__(self, name: str) -> Any:
-        record: Record = object.__getattribute__(self, "_record")
+        record = _record_of(self)
         if name == "__class__":
             return type(record.estimator)
         if name in _METHODS:
@@ -111,6 +111,10 @@ class StandIn:
         if name in ("__sklearn_tags__", "_estimator_type"):
             return getattr(record.estimator, name)
         return record.touch(name)
+
+    def __sklearn_tags__(self) -> Any:
+        """The candidate's tags; scikit-learn 1.6 looks for this in the class."""
+        return _record_of(self).estimator.__sklearn_tags__()
 
     def __setattr__(self, name: str, value: Any) -> None:
         _touch(self, f"setting {name}")
@@ -149,5 +153,9 @@ def _locked(classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def _touch(stand_in: StandIn, what: str) -> NoReturn:
+    _record_of(stand_in).touch(what)
+
+
+def _record_of(stand_in: StandIn) -> Record:
     record: Record = object.__getattribute__(stand_in, "_record")
-    record.touch(what)
+    return record

@@ -229,50 +229,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_level_names(encoder)
         return encoder
 
-    def to_file_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file holds of it: a header for JSON, and named arrays.
-
-        Returns
-        -------
-        header : dict
-        arrays : dict of str to ndarray
-        """
-        arrays = self.state()
-        arrays["names"] = _texts(self._names_in(None))
-        named = self.level_names or {}
-        arrays |= {f"level_names/{i}": _texts(levels) for i, levels in named.items()}
-        return {"level_names": sorted(int(i) for i in named)}, arrays
-
-    @classmethod
-    def from_file_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Rebuild a fitted encoder from `to_file_parts`, believing nothing.
-
-        Parameters
-        ----------
-        header : mapping
-        arrays : mapping of str to ndarray
-
-        Returns
-        -------
-        TableEncoder
-
-        Raises
-        ------
-        ModelFileError
-            If the parts are not what `to_file_parts` writes.
-        """
-        encoder = cls.from_state(arrays)
-        try:
-            encoder.feature_names = _texts(arrays["names"]).tolist()
-            named = {int(i): _texts(arrays[f"level_names/{i}"]).tolist() for i in header["level_names"]}
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"The names of the encoder are damaged: {error}.") from error
-        encoder.level_names = named or None
-        if len(encoder.feature_names) != encoder.n_features_in_:
-            raise ModelFileError("The encoder does not name every column.")
-        _check_level_names(encoder)
-        return encoder
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

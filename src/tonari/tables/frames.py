@@ -153,7 +153,7 @@ def _converted(values: Any, name: str, source: str) -> tuple[NDArray[Any] | None
         return None, "text", f"Column {name!r} holds lists or records and was left out."
     if classes <= {"number"}:
         numeric = np.array([np.nan if _is_missing(value) else _float(value) for value in objects], dtype=np.float64)
-        large = any(isinstance(value, numbers.Integral) and abs(value) >= LARGEST_EXACT for value in present)
+        large = any(isinstance(value, numbers.Integral) and abs(int(value)) >= LARGEST_EXACT for value in present)
         return numeric, "number", _lost_digits(name, large)
     for origin in _ORIGINS:
         if classes == {origin}:

@@ -145,7 +145,7 @@ def test_pandas() -> None:
             "numbered": pd.Categorical([1.0, 2.5, 1.0]),
             "time": pd.to_datetime(["2020-01-02 00:00:00", None, "2020-01-03 01:02:03"]),
             "span": pd.to_timedelta([1, 2, None], unit="D"),
-            "object": pd.Series([1, 2.5, None], dtype=object),
+            "object": np.array([1, 2.5, None], dtype=object),
             "sparse": pd.arrays.SparseArray([0.0, 1.0, 0.0]),
         },
         index=[7, 7, 9],
