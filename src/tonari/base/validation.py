@@ -64,7 +64,7 @@ def check_number(
 
 
 def check_rows(
-    estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, accept_sparse: bool = True, copy: bool = False
+    estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, densify: bool = True, copy: bool = False
 ) -> NDArray[Any]:
     """Validate a table of numbers: two-dimensional, finite, float32 or float64, the columns seen at fit.
 
@@ -79,8 +79,8 @@ def check_rows(
         Whether this is `fit`.
     allow_nan : bool, default=False
         Whether NaN may occur (infinite values never).
-    accept_sparse : bool, default=True
-        Whether a sparse table may be given.
+    densify : bool, default=True
+        Whether a sparse table is made dense; otherwise it is returned in CSR form.
     copy : bool, default=False
         Whether the result must not share memory with `X`.
 
@@ -92,17 +92,17 @@ def check_rows(
         estimator,
         X,
         reset=reset,
-        accept_sparse="csr" if accept_sparse else False,
+        accept_sparse="csr",
         dtype=[np.float64, np.float32],
         order="C",
         copy=copy,
         ensure_all_finite="allow-nan" if allow_nan else True,
     )
-    return dense(X)
+    return dense(X) if densify else X
 
 
 def check_rows_and_labels(
-    estimator: Any, X: Any, y: Any, *, allow_nan: bool = False, accept_sparse: bool = True
+    estimator: Any, X: Any, y: Any, *, allow_nan: bool = False, densify: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """As `check_rows` at fit, and y as given beside it (one or several columns).
 
@@ -112,7 +112,7 @@ def check_rows_and_labels(
     X : array-like or sparse matrix
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
     allow_nan : bool, default=False
-    accept_sparse : bool, default=True
+    densify : bool, default=True
 
     Returns
     -------
@@ -122,14 +122,14 @@ def check_rows_and_labels(
         estimator,
         X,
         y,
-        accept_sparse="csr" if accept_sparse else False,
+        accept_sparse="csr",
         dtype=[np.float64, np.float32],
         order="C",
         copy=True,
         multi_output=True,
         ensure_all_finite="allow-nan" if allow_nan else True,
     )
-    return dense(X), y.toarray() if sparse.issparse(y) else y
+    return dense(X) if densify else X, y.toarray() if sparse.issparse(y) else y
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[list[NDArray[Any]], NDArray[np.int32], bool]:

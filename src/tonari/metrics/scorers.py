@@ -74,14 +74,21 @@ class Target:
         -------
         Target
         """
-        array = np.asarray(y)
-        no_labels, no_codes, no_values = np.empty(0, dtype=object), np.empty(0, dtype=np.int32), np.empty(0)
+        other = cls("other", np.empty(0, dtype=object), np.empty(0, dtype=np.int32), np.empty(0))
+        try:
+            return cls._known(estimator, np.asarray(y)) or other
+        except (ValueError, TypeError):
+            # What cannot be a target is for the fit to name.
+            return other
+
+    @classmethod
+    def _known(cls, estimator: Any, array: NDArray[Any]) -> Target | None:
         if array.ndim == 1 and is_classifier(estimator) and type_of_target(array) in ("binary", "multiclass"):
             classes, codes = np.unique(array, return_inverse=True)
-            return cls("labels", classes, codes.astype(np.int32), no_values)
+            return cls("labels", classes, codes.astype(np.int32), np.empty(0))
         if array.ndim == 1 and is_regressor(estimator) and array.dtype.kind in "fiub" and np.isfinite(array).all():
-            return cls("values", no_labels, no_codes, array.astype(np.float64))
-        return cls("other", no_labels, no_codes, no_values)
+            return cls("values", np.empty(0, dtype=object), np.empty(0, dtype=np.int32), array.astype(np.float64))
+        return None
 
 
 @dataclass(frozen=True)

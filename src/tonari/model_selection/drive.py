@@ -102,8 +102,9 @@ class Drive:
         -------
         Marks
         """
+        lacking = "a split has no training rows or none held out" if _has_empty_part(self.task.splits) else None
         for group in groups_of(self.task.estimator, self.task.candidates, self.configured):
-            reason = why_not_shared(group.learner)
+            reason = lacking or why_not_shared(group.learner)
             if reason is not None:
                 self.marks.because(reason)
             elif group.steps is None:
@@ -227,3 +228,15 @@ class Drive:
         for candidate, split in failed:
             for name in list(marks.scores) or ["score"]:
                 marks.column(name)[candidate, split] = self.task.error_score
+
+
+def _has_empty_part(splits: Splits) -> bool:
+    """Whether a split trains on nothing or holds nothing out; what that means is for a fit to say."""
+    held_out = np.diff(splits.test_indptr)
+    if splits.train_indptr is not None:
+        training = np.diff(splits.train_indptr)
+    else:
+        # A held-out part of fewer rows than the table leaves some; a longer one is looked at.
+        long = np.flatnonzero(held_out >= splits.n_rows)
+        training = np.array([len(splits.train(int(split))) for split in long])
+    return bool((held_out == 0).any() or (training == 0).any())

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sklearn.metrics import DistanceMetric
 from sklearn.metrics.pairwise import distance_metrics
+from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
 from tonari.base.errors import UsageError
 from tonari.base.validation import check_number
@@ -72,6 +74,8 @@ def resolve_metric(metric: Any, p: Any, metric_params: Mapping[str, Any] | None)
     'manhattan'
     """
     params = dict(metric_params or {})
+    if isinstance(metric, DistanceMetric):
+        return MetricChoice(metric.pairwise, 2.0, params)
     if callable(metric):
         return MetricChoice(metric, 2.0, params)
     if not isinstance(metric, str) or metric not in METRICS:
@@ -96,3 +100,58 @@ def resolve_metric(metric: Any, p: Any, metric_params: Mapping[str, Any] | None)
         params.pop("w", None)
         name = {1: "manhattan", 2: "euclidean", float("inf"): "chebyshev"}.get(float(p), name)
     return MetricChoice(name, float(p) if name == "minkowski" else 2.0, params)
+
+
+def check_algorithm(algorithm: str, metric: Any, choice: MetricChoice) -> None:
+    """Refuse what scikit-learn refuses: a tree that cannot serve the metric.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
+    metric : str, DistanceMetric or callable
+        As the user gave it.
+    choice : MetricChoice
+        As it was resolved.
+    """
+    tree = algorithm in ("ball_tree", "kd_tree")
+    if choice.name == "minkowski" and choice.p < 1:
+        if tree:
+            raise UsageError(
+                f'algorithm="{algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve this problem '
+                'either set p >= 1 or algorithm="brute".'
+            )
+        warnings.warn(
+            "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with "
+            "`algorithm='brute'`.",
+            UserWarning,
+            stacklevel=4,
+        )
+    if not tree or isinstance(metric, DistanceMetric):
+        return
+    if callable(metric) and algorithm == "kd_tree":
+        raise UsageError(
+            f"kd_tree does not support callable metric {metric!r}.", "Use algorithm='ball_tree' or 'brute'."
+        )
+    if not callable(metric) and metric not in VALID_METRICS[algorithm]:
+        raise UsageError(
+            f"Metric {metric!r} is not valid for algorithm={algorithm!r}.", "Use algorithm='brute' or 'auto'."
+        )
+    if algorithm == "kd_tree" and "w" in choice.params:
+        raise UsageError(
+            "algorithm='kd_tree' is not valid for metric='minkowski' with a weight parameter 'w':",
+            "try algorithm='ball_tree' or algorithm='brute' instead.",
+        )
+
+
+def check_sparse(algorithm: str, choice: MetricChoice) -> None:
+    """Refuse a sparse table where scikit-learn does: beside a tree, or under a metric it has not for sparse input.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
+    choice : MetricChoice
+    """
+    if algorithm in ("ball_tree", "kd_tree"):
+        warnings.warn("cannot use tree with sparse input: using brute force", UserWarning, stacklevel=4)
+    if isinstance(choice.name, str) and choice.name not in (*VALID_METRICS_SPARSE["brute"], "chebyshev"):
+        raise UsageError(f"Metric {choice.name!r} not valid for sparse input.", "Densify the table, or choose another.")

@@ -6,16 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.neighbors._base import RadiusNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tonari.base.errors import UsageError
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_number, check_rows
+from tonari.base.validation import check_number
 from tonari.neighbors.search import NeighborsBase, check_mode
 from tonari.neighbors.stored import StoredNeighbors
 
 
-class NearestNeighbors(StoredNeighbors, NeighborsBase):
+class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
     """Find nearest neighbours exactly, by exhaustive search at the speed of the machine.
 
     Parameters
@@ -85,15 +86,12 @@ class NearestNeighbors(StoredNeighbors, NeighborsBase):
         metric = self._check_parameters()
         if self.radius is not None:
             check_number("radius", self.radius, least=0)
-        rows = check_rows(
-            self, X, reset=True, copy=True,
-            allow_nan=metric.name == "nan_euclidean", accept_sparse=metric.name != "precomputed",
-        )  # fmt: skip
+        rows, _ = self._check_table_and_labels(X, None, metric)
         self._fit_rows(rows, metric)
         return self
 
     def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
+        self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
     ) -> Any:
         """Find all fitted rows within a radius of every query.
 
@@ -101,8 +99,8 @@ class NearestNeighbors(StoredNeighbors, NeighborsBase):
         ----------
         X : array-like of shape (n_queries, n_features), default=None
             Queries. None: the fitted rows themselves, and no row is its own neighbour.
-        radius : float, default=None
-            Inclusive; None for the constructor's.
+        radius : float or array-like of shape (n_queries,), default=None
+            Inclusive; one for all or one for each query. None for the constructor's.
         return_distance : bool, default=True
         sort_results : bool, default=False
             By (distance, row) if True, by row otherwise.
@@ -118,15 +116,20 @@ class NearestNeighbors(StoredNeighbors, NeighborsBase):
         if sort_results and not return_distance:
             raise UsageError("return_distance must be True if sort_results is True.")
         radius = self.radius if radius is None else radius
-        check_number("radius", radius, least=0)
         queries, row_groups, query_groups = self._queries(X)
+        n_queries = queries.shape[0]
+        radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), (n_queries,))
+        check_number("radius", radii.min(initial=np.inf), least=0)
+        widest = float(radii.max(initial=0))
         indptr, rows, distances = self._opened_index().within(
-            queries, float(radius), row_groups, query_groups, thread_count(self.n_jobs)
+            queries, widest, row_groups, query_groups, thread_count(self.n_jobs)
         )
-        found_rows = np.empty(len(queries), dtype=object)
-        found_distances = np.empty(len(queries), dtype=object)
-        for i in range(len(queries)):
-            part = slice(indptr[i], indptr[i + 1])
+        found_rows = np.empty(n_queries, dtype=object)
+        found_distances = np.empty(n_queries, dtype=object)
+        for i in range(n_queries):
+            # Nearest first, so a smaller radius of this query ends the list earlier.
+            end = indptr[i] + np.searchsorted(distances[indptr[i] : indptr[i + 1]], radii[i], side="right")
+            part = slice(indptr[i], end)
             order = slice(None) if sort_results else np.argsort(rows[part], kind="stable")
             found_rows[i] = rows[part][order]
             found_distances[i] = distances[part][order]

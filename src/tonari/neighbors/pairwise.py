@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import DistanceMetric, pairwise_distances
 
+from tonari.neighbors.graph import check_stored, is_graph, open_graph
 from tonari.neighbors.metrics import MetricChoice
 
 
@@ -26,12 +27,12 @@ class PairwiseIndex:
     metric : MetricChoice
     """
 
-    def __init__(self, rows: NDArray[Any], metric: MetricChoice) -> None:
+    def __init__(self, rows: Any, metric: MetricChoice) -> None:
         self.rows = rows
         self.metric = metric
 
     def search(
-        self, queries: NDArray[Any], k: int, row_groups: NDArray[np.int32] | None,
+        self, queries: Any, k: int, row_groups: NDArray[np.int32] | None,
         query_groups: NDArray[np.int32] | None, threads: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
         """The k nearest rows of every query, rows of its own group left out.
@@ -48,17 +49,19 @@ class PairwiseIndex:
         -------
         distances, neighbours : ndarray of shape (n_queries, k)
         """
-        distances = np.empty((len(queries), k))
-        neighbours = np.empty((len(queries), k), dtype=np.int64)
+        distances = np.empty((queries.shape[0], k))
+        neighbours = np.empty((queries.shape[0], k), dtype=np.int64)
         for part, found in self._tiles(queries, row_groups, query_groups):
             # A stable sort keeps equal distances in the order of rows.
             order = np.argsort(found, axis=1, kind="stable")[:, :k]
             neighbours[part] = order
             distances[part] = np.take_along_axis(found, order, axis=1)
+        if is_graph(queries):
+            check_stored(distances, k)
         return distances, neighbours
 
     def within(
-        self, queries: NDArray[Any], radius: float, row_groups: NDArray[np.int32] | None,
+        self, queries: Any, radius: float, row_groups: NDArray[np.int32] | None,
         query_groups: NDArray[np.int32] | None, threads: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
         """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
@@ -88,20 +91,23 @@ class PairwiseIndex:
         )  # fmt: skip
 
     def _tiles(
-        self, queries: NDArray[Any], row_groups: NDArray[np.int32] | None, query_groups: NDArray[np.int32] | None
+        self, queries: Any, row_groups: NDArray[np.int32] | None, query_groups: NDArray[np.int32] | None
     ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         width = queries.shape[1] if self.metric.name == "precomputed" else len(self.rows)
+        n_queries = queries.shape[0]
         height = max(1, int(get_config()["working_memory"] * 2**20 / (3 * 8 * max(1, width))))
-        for start in range(0, len(queries), height):
-            part = slice(start, min(len(queries), start + height))
+        for start in range(0, n_queries, height):
+            part = slice(start, min(n_queries, start + height))
             found = np.array(self._distances(queries[part]), dtype=np.float64)
             if row_groups is not None and query_groups is not None:
                 found[query_groups[part][:, None] == row_groups[None, :]] = np.inf
             yield part, found
 
-    def _distances(self, queries: NDArray[Any]) -> NDArray[Any]:
+    def _distances(self, queries: Any) -> NDArray[Any]:
         if self.metric.name == "precomputed":
-            return queries
+            return open_graph(queries) if is_graph(queries) else queries
+        if isinstance(getattr(self.metric.name, "__self__", None), DistanceMetric):
+            return np.asarray(self.metric.name(queries, self.rows))  # type: ignore[operator]
         found: NDArray[Any] = pairwise_distances(
             queries, self.rows, metric=self.metric.name, ensure_all_finite=self.metric.name != "nan_euclidean",
             **self.metric.effective_params,

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from tonari.base.errors import ModelFileError
 from tonari.base.held_out import Block
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_rows_and_labels
 from tonari.neighbors.held_out import Found, HeldOutNeighbors
 from tonari.neighbors.search import NeighborsBase
 from tonari.neighbors.stored import StoredNeighbors
@@ -94,9 +93,7 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         """
         metric = self._check_parameters()
         check_weights(self.weights)
-        rows, y = check_rows_and_labels(
-            self, X, y, allow_nan=metric.name == "nan_euclidean", accept_sparse=metric.name != "precomputed"
-        )
+        rows, y = self._check_table_and_labels(X, y, metric)
         self._y, self._flat = _values(y), y.ndim == 1
         self._fit_rows(rows, metric)
         return self

@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.neighbors import BallTree, KDTree
+from sklearn.neighbors._base import KNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tonari import _core
 from tonari.base.errors import ParameterTypeError, UsageError
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_choice, check_number, check_rows
-from tonari.neighbors.metrics import MetricChoice, resolve_metric
+from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels
+from tonari.neighbors.graph import check_graph, is_graph
+from tonari.neighbors.metrics import MetricChoice, check_algorithm, check_sparse, resolve_metric
 from tonari.neighbors.pairwise import PairwiseIndex
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
@@ -110,7 +113,7 @@ def build_index(rows: NDArray[Any], metric: MetricChoice, threads: int) -> Nativ
     return NativeIndex(rows, metric, threads) if metric.native else PairwiseIndex(rows, metric)
 
 
-class NeighborsBase(BaseEstimator):
+class NeighborsBase(KNeighborsMixin, BaseEstimator):
     """Fitted rows and the questions put to them: `kneighbors`, `radius_neighbors` and their graphs."""
 
     n_neighbors: Any
@@ -123,7 +126,7 @@ class NeighborsBase(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric != "precomputed"
+        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
@@ -143,26 +146,44 @@ class NeighborsBase(BaseEstimator):
                 f"The 'metric_params' parameter must be a dict or None, got {self.metric_params!r}."
             )
         choice = resolve_metric(self.metric, self.p, self.metric_params)
-        if self.algorithm in ("kd_tree", "ball_tree") and choice.name in ("cosine", "precomputed", "nan_euclidean"):
-            raise UsageError(
-                f"Metric {choice.name!r} not valid for algorithm={self.algorithm!r}.",
-                "Use algorithm='brute' or 'auto'.",
-            )
+        check_algorithm(self.algorithm, self.metric, choice)
         return choice
 
-    def _fit_rows(self, rows: NDArray[Any], metric: MetricChoice) -> None:
+    def _check_fit_table(self, X: Any, metric: MetricChoice) -> Any:
+        """The table given to fit: that of a fitted index or tree in its place, sparse where the metric takes it."""
+        if isinstance(X, NeighborsBase):
+            return X._fit_X
+        if isinstance(X, KDTree | BallTree):
+            return np.asarray(X.data)
+        if sparse.issparse(X) and metric.name != "precomputed":
+            check_sparse(self.algorithm, metric)
+        return X
+
+    def _check_table_and_labels(self, X: Any, y: Any, metric: MetricChoice) -> tuple[Any, Any]:
+        """Rows and labels at fit (y=None: rows alone), checked and our own copy."""
+        X = self._check_fit_table(X, metric)
+        allow_nan = metric.name == "nan_euclidean"
+        graph = metric.name == "precomputed" and is_graph(X)
+        if graph:
+            X = check_graph(X)
+        if y is None:
+            rows = check_rows(self, X, reset=True, copy=True, allow_nan=allow_nan, densify=not graph)
+            return rows, None
+        return check_rows_and_labels(self, X, y, allow_nan=allow_nan, densify=not graph)
+
+    def _fit_rows(self, rows: Any, metric: MetricChoice) -> None:
         if metric.name == "precomputed":
             if rows.shape[0] != rows.shape[1]:
                 raise UsageError(
                     f"Precomputed matrix must be square. Input is a {rows.shape[0]}x{rows.shape[1]} matrix."
                 )
             _check_distances(rows)
-        self._fit_X = rows
+        self._fit_X: Any = rows
         self._metric = metric
         self._fit_method = "brute"
         self.effective_metric_ = metric.name
         self.effective_metric_params_ = metric.effective_params
-        self.n_samples_fit_ = len(rows)
+        self.n_samples_fit_ = rows.shape[0]
         self._index: NativeIndex | PairwiseIndex = build_index(rows, metric, thread_count(self.n_jobs))
 
     def _opened_index(self) -> NativeIndex | PairwiseIndex:
@@ -170,15 +191,19 @@ class NeighborsBase(BaseEstimator):
             self._index = build_index(self._fit_X, self._metric, thread_count(self.n_jobs))
         return self._index
 
-    def _queries(self, X: Any) -> tuple[NDArray[Any], Groups, Groups]:
+    def _queries(self, X: Any) -> tuple[Any, Groups, Groups]:
         """Queries and, for X=None, the groups that keep every row from being its own neighbour."""
         if X is None:
             own = np.arange(self.n_samples_fit_, dtype=np.int32)
             return self._fit_X, own, own
         if self._metric.name == "precomputed":
-            distances = check_rows(self, X, reset=False, accept_sparse=False)
+            if is_graph(X):
+                return check_graph(X, self.n_samples_fit_), None, None
+            distances = check_rows(self, X, reset=False)
             _check_distances(distances)
             return distances, None, None
+        if sparse.issparse(X) and self.algorithm in ("kd_tree", "ball_tree"):
+            raise UsageError(f"{self.algorithm} does not work with sparse matrices. Densify the data, or use 'brute'.")
         return check_rows(self, X, reset=False, allow_nan=self._metric.name == "nan_euclidean"), None, None
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -212,7 +237,7 @@ class NeighborsBase(BaseEstimator):
             sign = "n_neighbors < n_samples_fit" if X is None else "n_neighbors <= n_samples_fit"
             raise UsageError(
                 f"Expected {sign}, but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}, "
-                f"n_samples = {len(queries)}"
+                f"n_samples = {queries.shape[0]}"
             )
         distances, neighbours = self._opened_index().search(
             queries, int(k), row_groups, query_groups, thread_count(self.n_jobs)
@@ -253,6 +278,6 @@ def check_mode(mode: Any) -> None:
         raise UsageError(f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead.')
 
 
-def _check_distances(distances: NDArray[Any]) -> None:
+def _check_distances(distances: Any) -> None:
     if distances.size and distances.min() < 0:
-        raise UsageError("Negative values in data passed to a precomputed distance matrix.")
+        raise UsageError("Negative values in data passed to precomputed distance matrix.")

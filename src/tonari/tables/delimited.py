@@ -8,10 +8,10 @@ import gzip
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tonari.base.errors import DataError, UsageError
 
@@ -52,7 +52,7 @@ class Dialect:
     unnamed : int
         Columns whose name is made up although there is a header.
     plain : bool
-        Whether DuckDB may split the file as it is: UTF-8, several columns, and a first line that is a record.
+        Whether DuckDB may split the file as it is: UTF-8, several columns, no blank line on top, one kind of line end.
     """
 
     path: Path
@@ -111,12 +111,17 @@ def find_dialect(
     if not records:
         raise DataError(f"{file.name} is empty.", "Give a file with a header line and at least one row.")
     has_header = _looks_like_header(records, missing) if header is None else header
-    as_it_is = codecs.lookup(found).name in ("utf-8", "utf-8-sig", "ascii") and _opens_simply(text)
     if has_header:
         names, unnamed = _names(records[0], file)
     else:
         names, unnamed = tuple(f"column_{i + 1}" for i in range(len(records[0]))), 0
-    return Dialect(file, gzipped, found, chosen, has_header, names, unnamed, as_it_is and len(names) > 1)
+    as_it_is = (
+        len(names) > 1
+        and codecs.lookup(found).name in ("utf-8", "utf-8-sig", "ascii")
+        and re.split(r"[\r\n]", text, maxsplit=1)[0].strip() != ""
+        and _has_one_line_end(plain)
+    )
+    return Dialect(file, gzipped, found, chosen, has_header, names, unnamed, as_it_is)
 
 
 def open_text(path: Path, encoding: str, *, gzipped: bool) -> IO[str]:
@@ -157,11 +162,12 @@ def records_of(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
         If a double quote is out of place.
     """
     with open_text(dialect.path, dialect.encoding, gzipped=dialect.gzipped) as stream:
-        reader = csv.reader(stream, delimiter=dialect.delimiter, strict=True)
+        single = len(dialect.names) == 1
+        reader = _reader(stream, dialect.delimiter, strict=True, single=single)
         line = 1
         try:
             for record in reader:
-                if not _is_blank(record):
+                if not _is_blank(record, single=single):
                     yield line, record
                 line = reader.line_num + 1
         except csv.Error as error:
@@ -214,15 +220,30 @@ def wrong_encoding(file: Path, encoding: str, line: int, *, told: bool) -> DataE
     return DataError(f"{file.name}, line {line}: the text is not {name}.", remedy)
 
 
-def _is_blank(record: list[str]) -> bool:
-    """An empty line, or one of blanks only; a line of two double quotes is a missing value."""
-    return not record or (len(record) == 1 and record[0].isspace())
+def _reader(lines: Iterable[str], delimiter: str, *, strict: bool, single: bool = False) -> Any:
+    """Python's reader, set so that it splits as DuckDB does: blanks may stand before a quote."""
+    return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=delimiter != " " and not single)
 
 
-def _opens_simply(text: str) -> bool:
-    """Whether the first line is a record; DuckDB takes the kind of line end from it, also from inside of quotes."""
-    first = re.split(r"[\r\n]", text, maxsplit=1)[0]
-    return bool(first.strip()) and first.count('"') % 2 == 0
+def _is_blank(record: list[str], *, single: bool = False) -> bool:
+    """An empty line, or one of blanks only; in a table of one column, two double quotes are a missing value."""
+    return not record or (len(record) == 1 and (record[0].isspace() or (not single and record[0] == "")))
+
+
+def _has_one_line_end(plain: Path) -> bool:
+    """Whether all line ends are alike, inside of quotes too.
+
+    Where they are not, DuckDB 2.0 has dropped rows, or the first letter of one, without a word.
+    """
+    pairs = returns = feeds = 0
+    with plain.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            if chunk.endswith(b"\r"):
+                chunk += stream.read(1)
+            pairs += chunk.count(b"\r\n")
+            returns += chunk.count(b"\r")
+            feeds += chunk.count(b"\n")
+    return [pairs > 0, returns > pairs, feeds > pairs].count(True) <= 1
 
 
 def _decoded(data: bytes, encoding: str, file: Path, *, told: bool) -> str:
@@ -244,7 +265,7 @@ def _decoded(data: bytes, encoding: str, file: Path, *, told: bool) -> str:
 def _records(text: str, delimiter: str, most: int) -> list[list[str]]:
     records: list[list[str]] = []
     try:
-        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+        for record in _reader(io.StringIO(text, newline=""), delimiter, strict=False):
             if not _is_blank(record):
                 records.append([cell.strip() for cell in record])
             if len(records) == most:

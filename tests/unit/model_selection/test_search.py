@@ -247,6 +247,39 @@ def test_missing_values_are_refused_with_their_name() -> None:
             GridSearchCV(learner, grid, error_score="raise").fit(spoilt, y)
 
 
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_splits_with_an_empty_part() -> None:
+    rows, none = np.arange(len(y)), np.empty(0, dtype=int)
+    for pairs in ([(rows[10:], rows[:10]), (rows, none)], [(rows[10:], rows[:10]), (none, rows)], [(rows[:9], none)]):
+        with pytest.warns((UserWarning, FitFailedWarning), match=r"Scoring failed|fits failed"):
+            ours, _ = both_searches(PlainClassifier(), GRID, cv=pairs, refit=False, X=X, y=y)
+        assert not ours.work_["shared"]
+        assert ours.work_["reason"] == "a split has no training rows or none held out"
+
+
+ODD_TARGETS = {
+    "mixed": np.array(["a", 1, None] * 30, dtype=object),
+    "missing": np.where(y == 1, np.nan, y),
+    "complex": y + 1j,
+    "ragged": [[1], [1, 2], [3]] * 30,
+    "fractions": y + 0.5,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ODD_TARGETS)
+def test_targets_that_cannot_be_classified(name: str) -> None:
+    """The error of a target is of scikit-learn's kind, whoever meets it first."""
+    found = []
+    for search in (GridSearchCV, sklearn.model_selection.GridSearchCV):
+        with pytest.raises((ValueError, TypeError)) as raised:
+            search(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=KFold(3), error_score="raise").fit(
+                X, ODD_TARGETS[name]
+            )
+        found.append((raised.type.__mro__, str(raised.value)))
+    assert found[0] == found[1]
+
+
 def test_impossible_questions() -> None:
     with pytest.raises(ValueError, match="n_splits=100 greater"):
         GridSearchCV(PlainClassifier(), GRID, cv=KFold(100)).fit(X, y)

@@ -111,6 +111,18 @@ def test_line_ends_inside_quotes(tmp_path: Path, end: str, inside: str, header: 
     assert table.columns[table.names[1]].tolist() == [f"b{inside}c"] * (not header) + ["a", f"{inside}d", "e"]
 
 
+def test_line_ends_that_change(tmp_path: Path) -> None:
+    """DuckDB 2.0 then loses the first letter of a row without a word."""
+    table = read(tmp_path, 'a,b\r\nx,"1\r\n"\rhash,2\rlast,3\r')
+    assert table.columns["a"].tolist() == ["x", "hash", "last"]
+
+
+def test_blanks_before_a_quote(tmp_path: Path) -> None:
+    for end in ("\n", "\r\n"):
+        table = read(tmp_path, 'a, b, c\n1, "x, y", "z"\n2, "q", r' + end)
+        assert [table.columns[name].tolist() for name in "abc"] == [[1.0, 2.0], ["x, y", "q"], ["z", "r"]]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-8"])
 @pytest.mark.parametrize("header", [True, False])
 def test_byte_order_marks(tmp_path: Path, encoding: str, header: bool) -> None:
