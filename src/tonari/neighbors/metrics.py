@@ -143,6 +143,20 @@ def check_algorithm(algorithm: str, metric: Any, choice: MetricChoice) -> None:
         )
 
 
+def serves_sparse(metric: Any) -> bool:
+    """Whether a sparse table may be given under this metric.
+
+    Parameters
+    ----------
+    metric : str, DistanceMetric or callable
+
+    Returns
+    -------
+    bool
+    """
+    return not isinstance(metric, str) or metric in (*VALID_METRICS_SPARSE["brute"], *NATIVE)
+
+
 def check_sparse(algorithm: str, choice: MetricChoice) -> None:
     """Refuse a sparse table where scikit-learn does: beside a tree, or under a metric it has not for sparse input.
 
@@ -153,5 +167,5 @@ def check_sparse(algorithm: str, choice: MetricChoice) -> None:
     """
     if algorithm in ("ball_tree", "kd_tree"):
         warnings.warn("cannot use tree with sparse input: using brute force", UserWarning, stacklevel=4)
-    if isinstance(choice.name, str) and choice.name not in (*VALID_METRICS_SPARSE["brute"], "chebyshev"):
+    if not serves_sparse(choice.name):
         raise UsageError(f"Metric {choice.name!r} not valid for sparse input.", "Densify the table, or choose another.")

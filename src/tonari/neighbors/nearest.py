@@ -86,7 +86,7 @@ class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
         metric = self._check_parameters()
         if self.radius is not None:
             check_number("radius", self.radius, least=0)
-        rows, _ = self._check_table_and_labels(X, None, metric)
+        rows = self._check_table(X, metric)
         self._fit_rows(rows, metric)
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tonari.base.errors import ParameterTypeError, UsageError
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels
 from tonari.neighbors.graph import check_graph, is_graph
-from tonari.neighbors.metrics import MetricChoice, check_algorithm, check_sparse, resolve_metric
+from tonari.neighbors.metrics import MetricChoice, check_algorithm, check_sparse, resolve_metric, serves_sparse
 from tonari.neighbors.pairwise import PairwiseIndex
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
@@ -126,7 +127,7 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = serves_sparse(self.metric)
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
@@ -149,7 +150,7 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         check_algorithm(self.algorithm, self.metric, choice)
         return choice
 
-    def _check_fit_table(self, X: Any, metric: MetricChoice) -> Any:
+    def _fit_table(self, X: Any, metric: MetricChoice) -> Any:
         """The table given to fit: that of a fitted index or tree in its place, sparse where the metric takes it."""
         if isinstance(X, NeighborsBase):
             return X._fit_X
@@ -159,17 +160,22 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             check_sparse(self.algorithm, metric)
         return X
 
+    def _check_table(self, X: Any, metric: MetricChoice) -> Any:
+        """Rows at fit, checked and our own copy."""
+        return self._checked(X, metric, lambda table, **how: check_rows(self, table, reset=True, copy=True, **how))
+
     def _check_table_and_labels(self, X: Any, y: Any, metric: MetricChoice) -> tuple[Any, Any]:
-        """Rows and labels at fit (y=None: rows alone), checked and our own copy."""
-        X = self._check_fit_table(X, metric)
+        """Rows and labels at fit, checked and our own copy."""
+        rows, y = self._checked(X, metric, lambda table, **how: check_rows_and_labels(self, table, y, **how))
+        return rows, y
+
+    def _checked(self, X: Any, metric: MetricChoice, check: Callable[..., Any]) -> Any:
+        X = self._fit_table(X, metric)
         allow_nan = metric.name == "nan_euclidean"
         graph = metric.name == "precomputed" and is_graph(X)
         if graph:
             X = check_graph(X)
-        if y is None:
-            rows = check_rows(self, X, reset=True, copy=True, allow_nan=allow_nan, densify=not graph)
-            return rows, None
-        return check_rows_and_labels(self, X, y, allow_nan=allow_nan, densify=not graph)
+        return check(X, allow_nan=allow_nan, densify=not graph)
 
     def _fit_rows(self, rows: Any, metric: MetricChoice) -> None:
         if metric.name == "precomputed":
