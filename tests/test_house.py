@@ -294,35 +294,42 @@ def test_no_flag_that_changes_answers(banned: str) -> None:
 # --- what an import costs -------------------------------------------------------------------------------------------
 
 IMPORT = """
-import json, os, sys, threading
-before = set(sys.modules)
-import tonari
+import importlib, json, os, sys, threading
+importlib.import_module(sys.argv[1])
 tasks = "/proc/self/task"
 print(json.dumps({
-    "modules": sorted({module.split(".")[0] for module in set(sys.modules) - before}),
+    "modules": sorted({module.split(".")[0] for module in sys.modules}),
     "threads": len(os.listdir(tasks)) if os.path.isdir(tasks) else threading.active_count(),
-    "origin": tonari.__file__,
 }))
 """
+ESTIMATORS = ("tonari.neighbors", "tonari.metrics", "tonari.model_selection.search")
 
 
 @cache
-def fresh_import() -> dict[str, Any]:
+def fresh_import(module: str) -> dict[str, Any]:
     one_blas_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
     done = subprocess.run(
-        [sys.executable, "-c", IMPORT],
+        [sys.executable, "-c", IMPORT, module],
         env={**os.environ, **one_blas_thread}, check=True, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     return dict(json.loads(done.stdout))
 
 
 def test_import_brings_no_heavy_library() -> None:
-    assert not HEAVY & set(fresh_import()["modules"])
+    assert not HEAVY & set(fresh_import("tonari")["modules"])
 
 
-def test_import_starts_no_thread() -> None:
+@pytest.mark.parametrize("module", ESTIMATORS)
+def test_estimators_bring_no_heavy_library(module: str) -> None:
+    """scikit-learn imports some itself where they are installed (pandas, rich); nothing else may come."""
+    theirs = set(fresh_import("sklearn.model_selection")["modules"])
+    assert HEAVY & set(fresh_import(module)["modules"]) <= HEAVY & theirs < HEAVY
+
+
+@pytest.mark.parametrize("module", ["tonari", *ESTIMATORS])
+def test_import_starts_no_thread(module: str) -> None:
     """Trap 9: a thread that was started at import does not survive a fork."""
-    assert fresh_import()["threads"] == 1
+    assert fresh_import(module)["threads"] == 1
 
 
 # --- what users are promised ----------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a run goes: the calling thread posts tickets, one for each further thread wanted, and starts on the blocks itself.
-// A sleeping thread that wakes takes a ticket, then blocks, until none are left. When the caller finds no block left it
-// withdraws the tickets nobody took, so that it waits only for threads that have truly begun.
+// How a run goes: the calling thread posts tickets, one for each further thread wanted, and starts on the blocks
+// itself. A sleeping thread that wakes takes a ticket, then blocks, until none are left. When the caller finds no block
+// left, it withdraws the tickets nobody took, so that it waits only for threads that have truly begun.
 //
 // The pool is never destroyed and its threads are never joined, for three reasons. A child made by fork() has a copy of
-// the object but none of the threads, and a mutex in it may be locked for ever: it must be left alone, and a new one made.
+// the object but none of the threads, and a mutex in it may be locked for ever: it is left alone, and a new one made.
 // At the end of the process a thread may still be inside a run. And on Windows, joining while a library is unloaded
 // hangs. Threads that sleep on memory which stays valid are harmless; the system removes them with the process.
 #include "base/pool.hpp"

@@ -4,8 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -34,9 +35,9 @@ struct Answer {
   int64_t k = 0;
 
   bool operator==(const Answer& other) const {   // bits, not values
-    return k == other.k && neighbours == other.neighbours && distances.size() == other.distances.size() &&
-           (distances.empty() ||
-            std::memcmp(distances.data(), other.distances.data(), distances.size() * sizeof(double)) == 0);
+    return k == other.k && neighbours == other.neighbours &&
+           std::equal(distances.begin(), distances.end(), other.distances.begin(), other.distances.end(),
+                      [](double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); });
   }
 };
 

@@ -2,8 +2,8 @@
 // Every table of kernels that this processor runs, against plain loops, in buffers with guard pages.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -27,7 +27,7 @@ std::vector<const Kernels*> tables() {
   return found;
 }
 
-bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same_bits(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
 
 // Rows of which the last ends, or the first begins, at a guard page; every row is decided, in a shuffled order.
 template <class T>

@@ -2,6 +2,7 @@
 #include "learn/score.hpp"
 
 #include <doctest/doctest.h>
+#include <array>
 
 #include <cmath>
 #include <vector>
@@ -11,8 +12,8 @@ using namespace tonari;
 namespace {
 
 // Six rows in two splits of unlike size, named out of order.
-const std::vector<int64_t> kOrder{4, 0, 2, 5, 3, 1};
-const std::vector<int64_t> kStarts{0, 4, 6};
+constexpr std::array<int64_t, 6> kOrder{4, 0, 2, 5, 3, 1};
+constexpr std::array<int64_t, 3> kStarts{0, 4, 6};
 const SplitRows kRows{kOrder, kStarts};
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include "base/random.hpp"
 #include "kernels/table.hpp"
 
-// Sixteen lanes, coordinate j to lane j mod 16, each with Kahan's compensation, joined by halving: the engine's order of
-// additions. The last coordinates are padded to a full round of lanes with zero differences. The volatile
-// keeps a compiler from fusing the product with the sum.
+// Sixteen lanes, coordinate j to lane j mod 16, each with Kahan's compensation, joined by halving: the engine's order
+// of additions. The last coordinates are padded to a full round of lanes with zero differences. The volatile keeps a
+// compiler from fusing the product with the sum.
 template <class T>
 double oracle_sum(tonari::Reduced how, const T* row, const T* query, int64_t dim) {
   double lane[16] = {}, lost[16] = {};

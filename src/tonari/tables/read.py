@@ -167,4 +167,7 @@ def _connected() -> duckdb.DuckDBPyConnection:
     """A database in memory that neither fetches extensions nor looks at Python's variables."""
     import duckdb
 
-    return duckdb.connect(":memory:", config=_SETTINGS)
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    # Measured: it gains nothing here, and in DuckDB 1.1 it breaks statements that choose columns by a list.
+    connection.execute("PRAGMA disable_optimizer")
+    return connection
