@@ -153,7 +153,7 @@ sanitize: $(STAMP)/engine $(STAMP)/dev ## native tests under ASan + UBSan and TS
 	  --config-settings=build-dir=build/asan-module --config-settings=cmake.build-type=RelWithDebInfo \
 	  --config-settings=cmake.define.TONARI_SANITIZE=address .
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
-	  $(ASAN)/bin/python -m pytest -p no:cacheprovider tests/unit/neighbors $(ARGS)
+	  $(ASAN)/bin/python -m pytest -p no:cacheprovider tests/contract/test_neighbors_*.py $(ARGS)
 
 bench: $(STAMP)/engine $(STAMP)/bench ## measure against the rivals; writes benchmarks/results
 	$(PY) -m benchmarks $(ARGS)

@@ -43,7 +43,7 @@ struct Simd<double, 2> {
   static TONARI_INLINE Simd load(const double* p) { return {_mm_loadu_pd(p)}; }
   static TONARI_INLINE Simd load_as(const double* p) { return load(p); }
   static TONARI_INLINE Simd load_as(const float* p) {
-    return {_mm_cvtps_pd(_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p))))};
+    return {_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadu_si64(p)))};  // 8 bytes, aligned as floats are
   }
   static TONARI_INLINE Simd broadcast(double value) { return {_mm_set1_pd(value)}; }
   TONARI_INLINE void store(double* p) const { _mm_storeu_pd(p, lanes); }
