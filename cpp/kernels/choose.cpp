@@ -19,6 +19,7 @@ struct Choice {
 const Choice* choices() {
   static const Choice list[] = {
 #ifdef TONARI_X86
+      {&kernels_v4_vnni, cpu_features().avx512_vnni && cpu_features().avx512_vpopcntdq},
       {&kernels_v4, cpu_features().x86_64_v4},
       {&kernels_v3, cpu_features().x86_64_v3},
       {&kernels_v2, cpu_features().x86_64_v2},

@@ -44,9 +44,10 @@ extern const Kernels kernels_generic;
 extern const Kernels kernels_v2;
 extern const Kernels kernels_v3;
 extern const Kernels kernels_v4;
+extern const Kernels kernels_v4_vnni;
 #endif
 
-// The best table that this processor runs, or the one that TONARI_ISA names (generic, v2, v3, v4).
+// The best table that this processor runs, or the one that TONARI_ISA names (generic, v2, v3, v4, v4_vnni).
 // Throws std::invalid_argument when TONARI_ISA names a table that is unknown or that this processor cannot run.
 const Kernels& kernels();
 

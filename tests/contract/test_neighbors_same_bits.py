@@ -23,7 +23,7 @@ from tests.reference.neighbor_cases import draw_case
 from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 RANDOM_CASES = range(0, 2_400, 8)
-INSTRUCTION_SETS = ("generic", "v2", "v3", "v4")
+INSTRUCTION_SETS = ("generic", "v2", "v3", "v4", "v4_vnni")
 
 # (rows, columns, queries, k, metric, p): sizes on both sides of every block and lane count.
 PROBLEMS = [

@@ -138,6 +138,7 @@ TEST_CASE("the tables that the processor runs are known by name, the generic one
   CHECK((kernels_named("v2") != nullptr) == cpu.x86_64_v2);
   CHECK((kernels_named("v3") != nullptr) == cpu.x86_64_v3);
   CHECK((kernels_named("v4") != nullptr) == cpu.x86_64_v4);
+  CHECK((kernels_named("v4_vnni") != nullptr) == (cpu.avx512_vnni && cpu.avx512_vpopcntdq));
   REQUIRE(!tables().empty());
   CHECK(std::string(tables().back()->name) == "generic");
   for (const Kernels* table : tables()) {

@@ -20,7 +20,7 @@ extern "C" int __lsan_is_turned_off() { return ::getpid() != first_process; }
 int main(int count, char** words) {
   const char* const named = std::getenv("TONARI_ISA");
   const std::string_view isa = named != nullptr ? named : "";
-  if ((isa == "v2" || isa == "v3" || isa == "v4") && tonari::kernels_named(named) == nullptr) {
+  if ((isa == "v2" || isa == "v3" || isa == "v4" || isa == "v4_vnni") && tonari::kernels_named(named) == nullptr) {
     std::cout << "skipped: this processor cannot run TONARI_ISA=" << isa << "\n";
     return 77;
   }

@@ -14,7 +14,7 @@ except PackageNotFoundError:  # a source tree on the path, not installed
 def show_config() -> dict[str, Any]:
     """Version, instruction set in use, processor, compiler and threads of this installation.
 
-    The environment variable ``TONARI_ISA`` (generic, v2, v3, v4) forces an instruction set before the first use.
+    The environment variable ``TONARI_ISA`` (generic, v2, v3, v4, v4_vnni) forces an instruction set before first use.
 
     Returns
     -------
@@ -25,7 +25,7 @@ def show_config() -> dict[str, Any]:
     Examples
     --------
     >>> import tonari
-    >>> tonari.show_config()["isa"] in ("generic", "v2", "v3", "v4")
+    >>> tonari.show_config()["isa"] in ("generic", "v2", "v3", "v4", "v4_vnni")
     True
     """
     from tonari import _core

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels for x86-64-v4 with VNNI and VPOPCNTDQ (Ice Lake, Zen 4 and later).
+#include "kernels/simd_avx512.hpp"
+
+#define TONARI_VPOPCNT
+#define TONARI_TABLE kernels_v4_vnni
+#define TONARI_TABLE_NAME "v4_vnni"
+#define TONARI_FLOATS 16
+#define TONARI_DOUBLES 8
+#define TONARI_VECTORS 2
+#define TONARI_QUERIES 12  // 12 x 2 accumulators, 2 rows, 1 query: 27 of 32 registers
+#include "kernels/export.inl"
