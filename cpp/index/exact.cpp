@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "index/nearest.hpp"
+
 namespace tonari {
 namespace {
 
@@ -15,48 +17,6 @@ constexpr int64_t kChunkBytes = 512 * 1024;  // panels visited by all queries of
 constexpr int64_t kWorkspaceBytes = 32 << 20;  // survivors waiting, per thread
 constexpr int64_t kMostTiles = 32;  // full tiles of queries per block
 constexpr int64_t kScanRows = 256;  // rows decided at once where no filter helps
-
-struct Entry {
-  double distance;
-  int32_t row;
-};
-
-bool before(const Entry& a, const Entry& b) {
-  return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
-}
-
-// Keeps the `wanted` least entries of those added, or all of them within a limit.
-class Nearest {
- public:
-  Nearest() = default;
-  Nearest(int64_t wanted, double limit) : wanted_(wanted), limit_(limit) {}
-
-  // Entries with a larger distance are not wanted any more.
-  double limit() const { return limit_; }
-
-  void add(double distance, int32_t row) {
-    if (!(distance <= limit_)) return;
-    entries_.push_back({distance, row});
-    if (wanted_ >= 0 && static_cast<int64_t>(entries_.size()) >= 2 * wanted_ + 64) shrink();
-  }
-  // Makes limit() as small as the entries allow.
-  void shrink() {
-    if (wanted_ < 0 || static_cast<int64_t>(entries_.size()) < wanted_) return;
-    std::nth_element(entries_.begin(), entries_.begin() + (wanted_ - 1), entries_.end(), before);
-    entries_.resize(wanted_);
-    limit_ = entries_.back().distance;
-  }
-  std::vector<Entry>& sorted() {
-    shrink();
-    std::sort(entries_.begin(), entries_.end(), before);
-    return entries_;
-  }
-
- private:
-  int64_t wanted_ = -1;  // -1: all within the limit
-  double limit_ = kInfinity;
-  std::vector<Entry> entries_;
-};
 
 // A lower bound of the metric as a multiple of the filter's distance.
 //   L_p >= L_2 * dim^(1/p - 1/2) for p >= 2, and L_p >= L_1 * dim^(1/p - 1) for p < 2 (power means).
