@@ -3,20 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
-#include "index/nearest.hpp"
+#include "index/tiles.hpp"
 
 namespace tonari {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr float kNothing = -std::numeric_limits<float>::max();  // a threshold that no value passes
-constexpr int64_t kChunkBytes = 512 * 1024;  // panels visited by all queries of a block in turn: half of a small L2
 constexpr int64_t kWorkspaceBytes = 32 << 20;  // survivors waiting, per thread
 constexpr int64_t kMostTiles = 32;  // full tiles of queries per block
-constexpr int64_t kScanRows = 256;  // rows decided at once where no filter helps
+constexpr int64_t kAhead = 192;  // queries that show whether codes pay
 
 // A lower bound of the metric as a multiple of the filter's distance.
 //   L_p >= L_2 * dim^(1/p - 1/2) for p >= 2, and L_p >= L_1 * dim^(1/p - 1) for p < 2 (power means).
@@ -42,288 +42,141 @@ FilterChoice filter_for(const ExactParams& params, int64_t dim) {
   }
 }
 
+Effort effort() {
+  const char* wanted = std::getenv("TONARI_FILTER");
+  const std::string name = wanted == nullptr ? "" : wanted;
+  if (name.empty() || name == "auto") return Effort::kAuto;
+  if (name == "plain") return Effort::kPlain;
+  if (name == "flat") return Effort::kFlat;
+  if (name == "heads") return Effort::kHeads;
+  throw std::invalid_argument("TONARI_FILTER is '" + name + "'; choose one of: auto plain flat heads");
+}
+
 template <class T>
-double largest_magnitude(const T* values, int64_t count) {
-  double largest = 0;
-  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(static_cast<double>(values[i])));
-  return largest;
+double largest_of(MatrixView<const T> rows, const RunParams& run) {
+  constexpr int64_t kBlockRows = 1024;
+  std::vector<double> largest((rows.rows + kBlockRows - 1) / kBlockRows);
+  parallel_for(static_cast<int64_t>(largest.size()), run.threads, run.interrupt, [&](int64_t block, int, StopFlag&) {
+    const int64_t first = block * kBlockRows, last = std::min(rows.rows, first + kBlockRows);
+    largest[block] = largest_magnitude(rows.row(first), (last - first) * rows.cols);
+  });
+  return *std::max_element(largest.begin(), largest.end());
 }
 
 }  // namespace
 
-// One search over all rows: a block of queries against a run of panels at a time.
+// One search over all rows: a block of queries against a part of the rows at a time.
 template <class T>
 class Scan {
  public:
   Scan(const ExactRows<T>& index, MatrixView<const T> queries, int64_t wanted, double radius,
        Span<const int32_t> row_groups, Span<const int32_t> query_groups)
       : index_(index),
-        queries_(queries),
-        wanted_(wanted),
-        radius_(radius),
-        row_groups_(row_groups),
-        query_groups_(query_groups),
         choice_(filter_for(index.params_, index.rows_.cols)),
-        capacity_(wanted < 0 ? 256 : 2 * wanted + 64),
-        tile_rows_(kernels().tile_rows),
-        full_tile_(kernels().tile_queries[kTileSizes - 1]) {}
+        judge_{index.rows_, queries,    index.params_, index.largest_, wanted,
+               radius,      row_groups, query_groups,  choice_.factor} {}
 
   // emit(query, entries in order) once per query.
   template <class Emit>
-  void run(const RunParams& run, const Emit& emit);
+  void run(const RunParams& run, const Emit& emit) const {
+    const Cascade<T>* cascade = index_.cascade_.get();
+    const int64_t queries = judge_.queries.rows, wanted = judge_.wanted;
+    const bool coded = cascade != nullptr && !(wanted >= 0 && 4 * wanted >= judge_.rows.rows);
+    // A few queries go ahead: should codes not pay for them, the others do without.
+    int64_t first = 0, next = kAhead;
+    for (; coded && cascade->pays() && first < queries; next = cascade->most_asked()) {
+      const int64_t last = std::min(queries, first + next);
+      run_cascade(*cascade, first, last, run, emit);
+      first = last;
+    }
+    if (first < queries) run_tiles(first, run, emit);
+  }
 
  private:
-  struct Query {
-    PackedQuery packed;
-    Nearest nearest;
-    double largest = 0;  // magnitude among the rows and the query
-    bool filtered = false;  // false: every row is decided
-    bool decided = false;  // survivors are decided as soon as the buffer is full
-    int64_t waiting = 0;
-    float* threshold = nullptr;
-    float* values = nullptr;  // [capacity_]
-    int32_t* rows = nullptr;  // [capacity_]
+  // Blocks of queries and, where these are too few for the threads, parts of the rows.
+  struct Cut {
+    int64_t per_block, blocks, parts;
   };
-  struct Workspace {
-    std::vector<Query> queries;
-    AlignedVector<float> packed, thresholds, values;
-    std::vector<int32_t> rows;
-    std::vector<Survivor> survivors;
-    std::vector<double> upper, distances;
-  };
+  Cut cut(int64_t queries, int64_t bytes_per_query, int64_t most_parts, int threads) const {
+    const int64_t tile = kernels().tile_queries[kTileSizes - 1], workers = std::max(1, threads);
+    const int64_t tiles = (queries + tile - 1) / tile;
+    const int64_t most = std::clamp<int64_t>(kWorkspaceBytes / (bytes_per_query * tile), 1, kMostTiles);
+    int64_t blocks = std::max((tiles + most - 1) / most, std::min(tiles, workers));
+    blocks = std::min(tiles, (blocks + workers - 1) / workers * workers);
+    const int64_t per_block = (tiles + blocks - 1) / blocks * tile;
+    blocks = (queries + per_block - 1) / per_block;
+    const int64_t parts = blocks >= workers ? 1 : std::min(most_parts, (workers + blocks - 1) / blocks);
+    return {per_block, blocks, std::max<int64_t>(1, parts)};
+  }
 
-  static int64_t tile_size(int64_t count);
-  void block(int64_t first, int64_t last, int64_t panel_first, int64_t panel_last, int worker, StopFlag& stop,
-             Workspace& work) const;
-  void start(Query& query, int64_t number) const;
-  void scan_all(Query& query, int64_t number, int64_t row_first, int64_t row_last, int worker, StopFlag& stop,
-                Workspace& work) const;
-  void tiles(int64_t first, int64_t count, int64_t panel_first, int64_t panel_last, int worker, StopFlag& stop,
-             Workspace& work) const;
-  void keep(Query& query, int64_t number, float value, int64_t row, Workspace& work) const;
-  void digest(Query& query, int64_t number, Workspace& work) const;
-  void narrow(Query& query, Workspace& work) const;
-  void decide(Query& query, int64_t number, const int32_t* which, int64_t count, Workspace& work) const;
-  void tighten(Query& query) const;
-  bool excluded(int64_t query, int64_t row) const {
-    return !row_groups_.empty() && row_groups_[row] == query_groups_[query];
+  // search(block's first and last query, part, worker, stop) -> open queries; number(position) -> query
+  template <class Search, class Number, class Emit>
+  void run_blocks(int64_t queries, const Cut& how, const RunParams& run, const Search& search, const Number& number,
+                  const Emit& emit) const {
+    std::vector<std::vector<Entry>> found(how.parts > 1 ? how.parts * queries : 0);
+    parallel_for(how.blocks * how.parts, run.threads, run.interrupt, [&](int64_t piece, int worker, StopFlag& stop) {
+      const int64_t part = piece % how.parts, first = piece / how.parts * how.per_block;
+      const int64_t last = std::min(queries, first + how.per_block);
+      std::vector<Open>& open = search(first, last, part, worker, stop);
+      if (stop.stopped()) return;
+      for (int64_t i = first; i < last; ++i) {
+        std::vector<Entry>& entries = open[i - first].nearest.sorted();
+        if (how.parts == 1) {
+          emit(number(i), entries);
+        } else {
+          found[part * queries + i] = std::move(entries);
+        }
+      }
+    });
+    if (how.parts == 1) return;
+    // What each part found is merged in the order of parts.
+    for (int64_t i = 0; i < queries; ++i) {
+      Nearest nearest(judge_.wanted, kInfinity);
+      for (int64_t part = 0; part < how.parts; ++part)
+        for (const Entry& entry : found[part * queries + i]) nearest.add(entry.distance, entry.row);
+      emit(number(i), nearest.sorted());
+    }
+  }
+
+  template <class Emit>
+  void run_cascade(const Cascade<T>& cascade, int64_t first, int64_t last, const RunParams& run,
+                   const Emit& emit) const {
+    const auto asked = cascade.ask(judge_.queries, first, last, run.threads, run.interrupt);
+    std::vector<typename Cascade<T>::Workspace> spaces(std::max(1, run.threads));
+    const int64_t bytes = 4 * (std::max<int64_t>(judge_.wanted, 0) + 64) + 256;
+    const Cut how = cut(last - first, bytes, cascade.groups(), run.threads);
+    run_blocks(
+        last - first, how, run,
+        [&](int64_t begin, int64_t end, int64_t part, int worker, StopFlag& stop) -> std::vector<Open>& {
+          cascade.sift(judge_, asked, begin, end, part, how.parts, worker, stop, spaces[worker]);
+          return spaces[worker].open;
+        },
+        [&](int64_t i) { return first + asked.order[i]; }, emit);
+  }
+
+  template <class Emit>
+  void run_tiles(int64_t from, const RunParams& run, const Emit& emit) const {
+    const PackedRows& packed = index_.packed(run);
+    const Tiles<T> tiles(packed, judge_, choice_.same);
+    std::vector<typename Tiles<T>::Workspace> spaces(std::max(1, run.threads));
+    const int64_t wide = kernels().tile_rows;
+    const int64_t panels = std::max<int64_t>(1, (judge_.rows.rows + wide - 1) / wide);
+    const int64_t bytes = tiles.capacity() * static_cast<int64_t>(sizeof(float) + sizeof(int32_t));
+    const Cut how = cut(judge_.queries.rows - from, bytes, panels, run.threads);
+    run_blocks(
+        judge_.queries.rows - from, how, run,
+        [&](int64_t begin, int64_t end, int64_t part, int worker, StopFlag& stop) -> std::vector<Open>& {
+          tiles.sift(from + begin, from + end, panels * part / how.parts, panels * (part + 1) / how.parts, worker, stop,
+                     spaces[worker]);
+          return spaces[worker].open;
+        },
+        [&](int64_t i) { return from + i; }, emit);
   }
 
   const ExactRows<T>& index_;
-  MatrixView<const T> queries_;
-  int64_t wanted_;
-  double radius_;
-  Span<const int32_t> row_groups_, query_groups_;
   FilterChoice choice_;
-  int64_t capacity_;
-  int64_t tile_rows_;
-  int64_t full_tile_;
+  Judge<T> judge_;
 };
-
-template <class T>
-template <class Emit>
-void Scan<T>::run(const RunParams& run, const Emit& emit) {
-  if (queries_.rows == 0) return;
-  const int64_t threads = std::max(1, run.threads);
-  const int64_t tile_bytes = capacity_ * full_tile_ * static_cast<int64_t>(sizeof(float) + sizeof(int32_t));
-  const int64_t most = std::clamp<int64_t>(kWorkspaceBytes / tile_bytes, 1, kMostTiles);
-  const int64_t query_tiles = (queries_.rows + full_tile_ - 1) / full_tile_;
-  int64_t blocks = std::max((query_tiles + most - 1) / most, std::min(query_tiles, threads));
-  blocks = std::min(query_tiles, (blocks + threads - 1) / threads * threads);
-  const int64_t per_block = (query_tiles + blocks - 1) / blocks * full_tile_;
-  blocks = (queries_.rows + per_block - 1) / per_block;
-
-  // Few queries: the rows are shared out too, and what each part found is merged in the order of parts.
-  const int64_t panels = std::max<int64_t>(1, (index_.rows_.rows + tile_rows_ - 1) / tile_rows_);
-  const int64_t parts = blocks >= threads ? 1 : std::min(panels, (threads + blocks - 1) / blocks);
-  std::vector<std::vector<Entry>> found(parts > 1 ? parts * queries_.rows : 0);
-  std::vector<Workspace> workspaces(threads);
-
-  parallel_for(blocks * parts, run.threads, run.interrupt, [&](int64_t piece, int worker, StopFlag& stop) {
-    const int64_t part = piece % parts;
-    const int64_t first = piece / parts * per_block;
-    const int64_t last = std::min(queries_.rows, first + per_block);
-    Workspace& work = workspaces[worker];
-    block(first, last, panels * part / parts, panels * (part + 1) / parts, worker, stop, work);
-    if (stop.stopped()) return;
-    for (int64_t q = first; q < last; ++q) {
-      Query& query = work.queries[q - first];
-      if (parts == 1) {
-        emit(q, query.nearest.sorted());
-      } else {
-        found[part * queries_.rows + q] = std::move(query.nearest.sorted());
-      }
-    }
-  });
-  if (parts == 1) return;
-  for (int64_t q = 0; q < queries_.rows; ++q) {
-    Nearest nearest(wanted_, kInfinity);
-    for (int64_t part = 0; part < parts; ++part)
-      for (const Entry& entry : found[part * queries_.rows + q]) nearest.add(entry.distance, entry.row);
-    emit(q, nearest.sorted());
-  }
-}
-
-template <class T>
-void Scan<T>::block(int64_t first, int64_t last, int64_t panel_first, int64_t panel_last, int worker, StopFlag& stop,
-                    Workspace& work) const {
-  const int64_t count = last - first;
-  const int64_t dim = index_.rows_.cols;
-  work.queries.assign(count, Query{});
-  const int64_t padded = (count + full_tile_ - 1) / full_tile_ * full_tile_;
-  const bool filter = index_.packed_.usable && !(wanted_ >= 0 && 4 * wanted_ >= index_.rows_.rows);
-  if (filter) {
-    work.packed.assign(padded * dim, 0.0f);
-    work.thresholds.assign(padded, kNothing);
-    work.values.resize(count * capacity_);
-    work.rows.resize(count * capacity_);
-    work.survivors.resize(full_tile_ * tile_rows_);
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    Query& query = work.queries[i];
-    start(query, first + i);
-    if (!filter || !ordinary(query.largest)) continue;
-    // Tiles of one size only but for the last, so a query's place follows from its number.
-    const int64_t tile_first = i / full_tile_ * full_tile_;
-    const int64_t size = tile_size(std::min(full_tile_, count - tile_first));
-    query.packed.pack(index_.packed_, queries_.row(first + i), work.packed.data() + tile_first * dim + (i - tile_first),
-                      size);
-    if (!query.packed.usable()) continue;
-    query.filtered = true;
-    query.threshold = work.thresholds.data() + i;
-    query.values = work.values.data() + i * capacity_;
-    query.rows = work.rows.data() + i * capacity_;
-    query.decided = !choice_.same || wanted_ < 0;
-    *query.threshold = std::numeric_limits<float>::max();
-    tighten(query);
-  }
-  if (filter) tiles(first, count, panel_first, panel_last, worker, stop, work);
-  for (int64_t i = 0; i < count && !stop.stopped(); ++i) {
-    Query& query = work.queries[i];
-    if (query.filtered) {
-      if (!query.decided) narrow(query, work);
-      decide(query, first + i, query.rows, query.waiting, work);
-    } else {
-      scan_all(query, first + i, panel_first * tile_rows_, std::min(panel_last * tile_rows_, index_.rows_.rows), worker,
-               stop, work);
-    }
-  }
-}
-
-// The smallest tile that holds `count` queries.
-template <class T>
-int64_t Scan<T>::tile_size(int64_t count) {
-  for (int64_t size : kernels().tile_queries)
-    if (size >= count) return size;
-  return count;
-}
-
-template <class T>
-void Scan<T>::start(Query& query, int64_t number) const {
-  query.largest = std::max(index_.largest_, largest_magnitude(queries_.row(number), queries_.cols));
-  query.nearest = Nearest(wanted_, wanted_ < 0 ? radius_ : kInfinity);
-}
-
-template <class T>
-void Scan<T>::scan_all(Query& query, int64_t number, int64_t row_first, int64_t row_last, int worker, StopFlag& stop,
-                       Workspace& work) const {
-  int32_t which[kScanRows];
-  for (int64_t row = row_first; row < row_last;) {
-    int64_t count = 0;
-    for (; row < row_last && count < kScanRows; ++row)
-      if (!excluded(number, row)) which[count++] = static_cast<int32_t>(row);
-    decide(query, number, which, count, work);
-    if (stop.should_stop(worker)) return;
-  }
-}
-
-template <class T>
-void Scan<T>::tiles(int64_t first, int64_t count, int64_t panel_first, int64_t panel_last, int worker, StopFlag& stop,
-                    Workspace& work) const {
-  const PackedRows& rows = index_.packed_;
-  const int64_t dim = index_.rows_.cols;
-  const int64_t panel_values = dim * tile_rows_;
-  const int64_t chunk = std::max<int64_t>(1, kChunkBytes / (panel_values * static_cast<int64_t>(sizeof(float))));
-  const TileKernel* kernel = kernels().tile[rows.filter];
-  for (int64_t chunk_first = panel_first; chunk_first < panel_last; chunk_first += chunk) {
-    const int64_t chunk_last = std::min(panel_last, chunk_first + chunk);
-    for (int64_t tile_first = 0; tile_first < count; tile_first += full_tile_) {
-      const int64_t size = tile_size(std::min(full_tile_, count - tile_first));
-      int which = 0;
-      while (kernels().tile_queries[which] != size) ++which;
-      for (int64_t panel = chunk_first; panel < chunk_last; ++panel) {
-        const int survivors = kernel[which](
-            rows.panels.data() + panel * panel_values, rows.start.data() + panel * tile_rows_, dim,
-            work.packed.data() + tile_first * dim, work.thresholds.data() + tile_first, work.survivors.data());
-        for (int s = 0; s < survivors; ++s) {
-          const Survivor& survivor = work.survivors[s];
-          const int64_t i = tile_first + survivor.where / tile_rows_;
-          const int64_t row = panel * tile_rows_ + survivor.where % tile_rows_;
-          keep(work.queries[i], first + i, survivor.value, row, work);
-        }
-      }
-      if (stop.should_stop(worker)) return;
-    }
-  }
-}
-
-template <class T>
-void Scan<T>::keep(Query& query, int64_t number, float value, int64_t row, Workspace& work) const {
-  if (value > *query.threshold || excluded(number, row)) return;
-  query.values[query.waiting] = value;
-  query.rows[query.waiting] = static_cast<int32_t>(row);
-  if (++query.waiting == capacity_) digest(query, number, work);
-}
-
-// A full buffer: first by bounds alone; where these cannot tell enough rows apart, by deciding.
-template <class T>
-void Scan<T>::digest(Query& query, int64_t number, Workspace& work) const {
-  if (!query.decided) {
-    narrow(query, work);
-    query.decided = query.waiting > capacity_ * 3 / 4;
-  }
-  if (query.decided) {
-    decide(query, number, query.rows, query.waiting, work);
-    query.waiting = 0;
-    query.nearest.shrink();
-    tighten(query);
-  }
-}
-
-// Drops the waiting rows that `wanted_` others are surely nearer than.
-template <class T>
-void Scan<T>::narrow(Query& query, Workspace& work) const {
-  if (query.waiting <= wanted_) return;
-  work.upper.resize(query.waiting);
-  for (int64_t i = 0; i < query.waiting; ++i)
-    work.upper[i] = query.packed.upper(index_.packed_, query.values[i], query.rows[i]);
-  std::nth_element(work.upper.begin(), work.upper.begin() + (wanted_ - 1), work.upper.end());
-  *query.threshold = std::min(*query.threshold, query.packed.threshold_below(index_.packed_, work.upper[wanted_ - 1]));
-  int64_t kept = 0;
-  for (int64_t i = 0; i < query.waiting; ++i) {
-    if (query.values[i] > *query.threshold) continue;
-    query.values[kept] = query.values[i];
-    query.rows[kept++] = query.rows[i];
-  }
-  query.waiting = kept;
-}
-
-template <class T>
-void Scan<T>::decide(Query& query, int64_t number, const int32_t* which, int64_t count, Workspace& work) const {
-  work.distances.resize(std::max<size_t>(work.distances.size(), count));
-  const Decider<T> decider(index_.params_.metric, index_.params_.p, index_.rows_.cols, query.largest);
-  decider.decide(index_.rows_.data, queries_.row(number), which, count, work.distances.data());
-  for (int64_t i = 0; i < count; ++i) query.nearest.add(work.distances[i], which[i]);
-}
-
-template <class T>
-void Scan<T>::tighten(Query& query) const {
-  const double limit = query.nearest.limit();
-  if (limit == kInfinity) return;
-  // A cosine distance is half the square of the filter's distance.
-  const double distance = index_.params_.metric == Metric::kCosine ? std::sqrt(2 * limit) : limit / choice_.factor;
-  *query.threshold = std::min(*query.threshold, query.packed.threshold_for(index_.packed_, distance));
-}
 
 template <class T>
 ExactRows<T>::ExactRows(MatrixView<const T> rows, const ExactParams& params, const RunParams& run)
@@ -332,8 +185,18 @@ ExactRows<T>::ExactRows(MatrixView<const T> rows, const ExactParams& params, con
   if (rows.rows > std::numeric_limits<int32_t>::max())
     throw std::invalid_argument("an index holds at most 2,147,483,647 rows");
   if (params.metric == Metric::kMinkowski && !(params.p >= 1)) throw std::invalid_argument("p must be at least 1");
-  largest_ = largest_magnitude(rows.data, rows.rows * rows.cols);
-  packed_ = pack_rows(rows, largest_, filter_for(params, rows.cols).filter, run.threads, run.interrupt);
+  largest_ = largest_of(rows, run);
+  if (filter_for(params, rows.cols).filter == kFilterDot)
+    cascade_ = Cascade<T>::build(rows, largest_, effort(), run.threads, run.interrupt);
+  if (cascade_ == nullptr) packed(run);
+}
+
+template <class T>
+const PackedRows& ExactRows<T>::packed(const RunParams& run) const {
+  std::call_once(packing_, [&] {
+    packed_ = pack_rows(rows_, largest_, filter_for(params_, rows_.cols).filter, run.threads, run.interrupt);
+  });
+  return packed_;
 }
 
 template <class T>

@@ -5,28 +5,27 @@
 // Given    rows (float32 or float64, finite), a metric, queries of the same type; optionally a group number for every
 //          row and query: rows of a query's own group are left out (a fold, a group, or the row itself)
 // Gives    distances (float64) and row numbers, ordered by (distance, row)
-// How      rows are centred, scaled by a power of two and packed as float32 panels; the tile kernels give a filter
-//          value with a proven bound; what survives is decided by direct differences in float64 (index/decide.hpp).
-//          The answer is that of deciding every pair: it cannot depend on threads, batches or instruction sets.
-// Memory   the rows are borrowed; 4 bytes per value of packed panels; per thread 32 MiB or what one tile of queries needs,
-//          32 (k + 32) bytes per query
-// Time     rows * queries * dim multiply-adds in float32, and dim float64 operations per survivor
+// How      a filter with a proven bound leaves few pairs, and these are decided by direct differences in float64
+//          (index/decide.hpp). Two filters: the cascade of codes (index/cascade.hpp) for what rests on Euclidean
+//          distances, and plain float32 tiles (index/tiles.hpp). The answer is that of deciding every pair: it cannot
+//          depend on filters, threads, batches or instruction sets.
+// Memory   the rows are borrowed; cascade: 1.3 bytes per value and 20 per row; tiles: 4 bytes per value, made when first
+//          needed; 64 MiB for queries, and per thread 32 MiB or what one tile of queries needs, 32 (k + 32) bytes per query
+// Time     rows * queries * dim operations of the filter at most, and dim float64 operations per pair that is left
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/memory.hpp"
 #include "base/pool.hpp"
 #include "base/views.hpp"
-#include "index/decide.hpp"
+#include "index/cascade.hpp"
+#include "index/judge.hpp"
 #include "index/packed.hpp"
 
 namespace tonari {
-
-struct ExactParams {
-  Metric metric = Metric::kEuclidean;
-  double p = 2.0;
-};
 
 // How to run: nothing here changes an answer.
 struct RunParams {
@@ -37,7 +36,8 @@ struct RunParams {
 template <class T>
 class ExactRows {
  public:
-  // Borrows `rows`: they must stay where they are, unchanged, as long as this lives.
+  // Borrows `rows`: they must stay where they are, unchanged, as long as this lives. TONARI_FILTER (auto, plain, flat,
+  // heads) forces the filter of Euclidean distances, for tests and measurements.
   ExactRows(MatrixView<const T> rows, const ExactParams& params, const RunParams& run);
 
   const MatrixView<const T>& rows() const { return rows_; }
@@ -56,10 +56,14 @@ class ExactRows {
   template <class U>
   friend class Scan;
 
+  const PackedRows& packed(const RunParams& run) const;
+
   MatrixView<const T> rows_;
   ExactParams params_;
   double largest_ = 0;  // largest magnitude among the rows
-  PackedRows packed_;
+  std::unique_ptr<const Cascade<T>> cascade_;
+  mutable std::once_flag packing_;
+  mutable PackedRows packed_;
 };
 
 extern template class ExactRows<float>;

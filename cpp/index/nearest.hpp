@@ -30,7 +30,7 @@ class Nearest {
   void add(double distance, int32_t row) {
     if (!(distance <= limit_)) return;
     entries_.push_back({distance, row});
-    if (wanted_ >= 0 && static_cast<int64_t>(entries_.size()) >= 2 * wanted_ + 64) shrink();
+    if (wanted_ >= 0 && static_cast<int64_t>(entries_.size()) >= wanted_ + wanted_ / 2 + 16) shrink();
   }
   // Makes limit() as small as the entries allow.
   void shrink() {

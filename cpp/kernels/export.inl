@@ -3,6 +3,7 @@
 //   TONARI_TABLE     the table's name as a C++ identifier    TONARI_TABLE_NAME  the same for people
 //   TONARI_FLOATS    lanes of float32     TONARI_DOUBLES  lanes of float64
 //   TONARI_VECTORS   registers of rows in a panel            TONARI_QUERIES  queries in the full tile
+//   TONARI_COSTS     tile_cost, sweep_cost, sweep_end        TONARI_CODE_STEP  bytes a sweep takes at a time
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -37,7 +38,9 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 }  // namespace
 }  // namespace tonari
 
+#include "kernels/codes.inl"
 #include "kernels/decide.inl"
+#include "kernels/project.inl"
 #include "kernels/tile.inl"
 
 #define TONARI_TILES(Step)                                                                     \
@@ -46,12 +49,19 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_DECIDE(T)                                                            \
   {decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>, \
    decide<LargestTerm, T, TONARI_DOUBLES>}
+#define TONARI_SWEEPS                                                              \
+  {sweep<TONARI_FLOATS, TONARI_VECTORS, 1>, sweep<TONARI_FLOATS, TONARI_VECTORS, 2>, \
+   sweep<TONARI_FLOATS, TONARI_VECTORS, 4>, sweep<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
 
 namespace tonari {
 
 extern const Kernels TONARI_TABLE = {
     TONARI_TABLE_NAME,         TONARI_FLOATS * TONARI_VECTORS,
     {1, 2, 4, TONARI_QUERIES}, {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep)},
-    TONARI_DECIDE(float),      TONARI_DECIDE(double)};
+    TONARI_DECIDE(float),      TONARI_DECIDE(double),
+    TONARI_CODE_STEP,          TONARI_COSTS,
+    TONARI_SWEEPS,             pairs<TONARI_FLOATS>,
+    encode<float, TONARI_DOUBLES>, encode<double, TONARI_DOUBLES>,
+    project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>};
 
 }  // namespace tonari

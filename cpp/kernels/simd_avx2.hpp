@@ -66,5 +66,33 @@ TONARI_INLINE uint32_t at_most(Simd<double, 4> a, Simd<double, 4> b) {
   return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_cmp_pd(a.lanes, b.lanes, _CMP_LE_OQ)));
 }
 
+template <>
+struct Ints<8> {
+  __m256i lanes;
+
+  static TONARI_INLINE Ints load(const int32_t* p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
+  static TONARI_INLINE Ints broadcast(int32_t value) { return {_mm256_set1_epi32(value)}; }
+  TONARI_INLINE void store(int32_t* p) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), lanes); }
+};
+template <>
+TONARI_INLINE uint32_t at_most(Ints<8> a, Ints<8> b) {
+  return static_cast<uint32_t>(~_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(a.lanes, b.lanes))) & 0xFF);
+}
+template <>
+struct Quads<8> {
+  __m256i bytes;
+
+  static TONARI_INLINE Quads load(const void* p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
+  static TONARI_INLINE Quads broadcast(const int8_t* four) { return {_mm256_set1_epi32(four_bytes(four))}; }
+};
+template <>
+TONARI_INLINE Ints<8> multiply_add(Quads<8> rows, Quads<8> query, Ints<8> sum) {
+  // Even and odd bytes widened to 16 bits: two products each, summed in pairs.
+  const __m256i even = _mm256_madd_epi16(_mm256_and_si256(rows.bytes, _mm256_set1_epi16(0xFF)),
+                                     _mm256_srai_epi16(_mm256_slli_epi16(query.bytes, 8), 8));
+  const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(rows.bytes, 8), _mm256_srai_epi16(query.bytes, 8));
+  return {_mm256_add_epi32(sum.lanes, _mm256_add_epi32(even, odd))};
+}
+
 }  // namespace
 }  // namespace tonari

@@ -90,5 +90,79 @@ TONARI_INLINE uint32_t at_most(Simd<T, N> a, Simd<T, N> b) {
   return mask;
 }
 
+template <class T, int N>
+TONARI_INLINE T sum_of_lanes(Simd<T, N> a) {
+  T lane[N], sum = 0;
+  a.store(lane);
+  for (int i = 0; i < N; ++i) sum += lane[i];
+  return sum;
+}
+
+// N lanes of int32.
+template <int N>
+struct Ints {
+  int32_t lane[N];
+
+  static TONARI_INLINE Ints load(const int32_t* p) {
+    Ints out;
+    for (int i = 0; i < N; ++i) out.lane[i] = p[i];
+    return out;
+  }
+  static TONARI_INLINE Ints broadcast(int32_t value) {
+    Ints out;
+    for (int i = 0; i < N; ++i) out.lane[i] = value;
+    return out;
+  }
+  TONARI_INLINE void store(int32_t* p) const {
+    for (int i = 0; i < N; ++i) p[i] = lane[i];
+  }
+};
+template <int N>
+TONARI_INLINE uint32_t at_most(Ints<N> a, Ints<N> b) {
+  uint32_t mask = 0;
+  for (int i = 0; i < N; ++i) mask |= static_cast<uint32_t>(a.lane[i] <= b.lane[i]) << i;
+  return mask;
+}
+template <int N>
+TONARI_INLINE int32_t sum_of_lanes(Ints<N> a) {
+  int32_t lane[N], sum = 0;
+  a.store(lane);
+  for (int i = 0; i < N; ++i) sum += lane[i];
+  return sum;
+}
+
+// Four bytes on their way into one register, aligned or not.
+TONARI_INLINE int32_t four_bytes(const int8_t* p) {
+  return static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint8_t>(p[0])) |
+                              static_cast<uint32_t>(static_cast<uint8_t>(p[1])) << 8 |
+                              static_cast<uint32_t>(static_cast<uint8_t>(p[2])) << 16 |
+                              static_cast<uint32_t>(static_cast<uint8_t>(p[3])) << 24);
+}
+
+// N lanes of four bytes: of rows unsigned, of queries signed.
+template <int N>
+struct Quads {
+  uint8_t byte[4 * N];
+
+  template <class Byte>
+  static TONARI_INLINE Quads load(const Byte* p) {
+    Quads out;
+    for (int i = 0; i < 4 * N; ++i) out.byte[i] = static_cast<uint8_t>(p[i]);
+    return out;
+  }
+  static TONARI_INLINE Quads broadcast(const int8_t* four) {
+    Quads out;
+    for (int i = 0; i < 4 * N; ++i) out.byte[i] = static_cast<uint8_t>(four[i % 4]);
+    return out;
+  }
+};
+// sum + the four products of every lane, exact (VPMADDUBSW would saturate).
+template <int N>
+TONARI_INLINE Ints<N> multiply_add(Quads<N> rows, Quads<N> query, Ints<N> sum) {
+  for (int i = 0; i < 4 * N; ++i)
+    sum.lane[i / 4] += static_cast<int32_t>(rows.byte[i]) * static_cast<int32_t>(static_cast<int8_t>(query.byte[i]));
+  return sum;
+}
+
 }  // namespace
 }  // namespace tonari

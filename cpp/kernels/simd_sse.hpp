@@ -68,5 +68,33 @@ TONARI_INLINE uint32_t at_most(Simd<double, 2> a, Simd<double, 2> b) {
   return static_cast<uint32_t>(_mm_movemask_pd(_mm_cmple_pd(a.lanes, b.lanes)));
 }
 
+template <>
+struct Ints<4> {
+  __m128i lanes;
+
+  static TONARI_INLINE Ints load(const int32_t* p) { return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))}; }
+  static TONARI_INLINE Ints broadcast(int32_t value) { return {_mm_set1_epi32(value)}; }
+  TONARI_INLINE void store(int32_t* p) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), lanes); }
+};
+template <>
+TONARI_INLINE uint32_t at_most(Ints<4> a, Ints<4> b) {
+  return static_cast<uint32_t>(~_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpgt_epi32(a.lanes, b.lanes))) & 0xF);
+}
+template <>
+struct Quads<4> {
+  __m128i bytes;
+
+  static TONARI_INLINE Quads load(const void* p) { return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))}; }
+  static TONARI_INLINE Quads broadcast(const int8_t* four) { return {_mm_set1_epi32(four_bytes(four))}; }
+};
+template <>
+TONARI_INLINE Ints<4> multiply_add(Quads<4> rows, Quads<4> query, Ints<4> sum) {
+  // Even and odd bytes widened to 16 bits: two products each, summed in pairs.
+  const __m128i even = _mm_madd_epi16(_mm_and_si128(rows.bytes, _mm_set1_epi16(0xFF)),
+                                     _mm_srai_epi16(_mm_slli_epi16(query.bytes, 8), 8));
+  const __m128i odd = _mm_madd_epi16(_mm_srli_epi16(rows.bytes, 8), _mm_srai_epi16(query.bytes, 8));
+  return {_mm_add_epi32(sum.lanes, _mm_add_epi32(even, odd))};
+}
+
 }  // namespace
 }  // namespace tonari

@@ -29,6 +29,40 @@ using DecideKernel = void (*)(const T* rows, int64_t dim, const T* query, const 
                               double* decided);
 
 inline constexpr int kTileSizes = 4;
+inline constexpr int64_t kProjectChunk = 128;  // terms that project() sums in float32 before it adds up chunks
+
+// What encode() leaves over: squared lengths of (v - step * code) and of v, and |code|^2 and the sum of codes.
+struct Encoded {
+  double residual, length;
+  int32_t square, sum;
+};
+
+// dim bytes, code + 128, of vector - centre in units of step, clamped to [-128, 127] (codes.inl).
+template <class T>
+using EncodeKernel = Encoded (*)(const T* vector, const T* centre, int64_t dim, double step, uint8_t* bytes);
+
+// A pair (query, row) of codes whose product reached the query's threshold.
+struct CodeHit {
+  int32_t value;
+  int32_t where;  // query within the tile * rows of the run + row within the run
+};
+
+// Codes of tile_queries[i] queries against a run of panels. panels [panel][dim / 4][tile_rows][4 bytes],
+// start [panel][tile_rows], queries [query][dim]; dim a multiple of code_step. At most size * rows of the run hits.
+using SweepKernel = int (*)(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t panel_count,
+                            const int8_t* queries, const int32_t* thresholds, CodeHit* hits);
+
+struct CodePair {
+  int32_t row, query;
+};
+
+// Products of chosen pairs; rows and queries are `stride` bytes apart, a multiple of kCodeStride.
+inline constexpr int64_t kCodeStride = 64;
+using PairsKernel = void (*)(const uint8_t* rows, const int8_t* queries, int64_t stride, const CodePair* chosen,
+                             int64_t count, int32_t* dots);
+
+// Products of a full tile of vectors with a panel of directions [dim][tile_rows]: [tile][tile_rows] (project.inl).
+using ProjectKernel = void (*)(const float* panel, int64_t dim, const float* vectors, int64_t stride, float* products);
 
 struct Kernels {
   const char* name;
@@ -37,6 +71,14 @@ struct Kernels {
   TileKernel tile[kFilters][kTileSizes];
   DecideKernel<float> decide_f32[kReduced];
   DecideKernel<double> decide_f64[kReduced];
+  int code_step;  // bytes that sweep() takes at a time
+  // Nanoseconds per pair: of a dimension in tile() and in sweep(), and of the comparison that ends a sweep.
+  double tile_cost, sweep_cost, sweep_end;
+  SweepKernel sweep[kTileSizes];
+  PairsKernel pairs;
+  EncodeKernel<float> encode_f32;
+  EncodeKernel<double> encode_f64;
+  ProjectKernel project;
 };
 
 extern const Kernels kernels_generic;

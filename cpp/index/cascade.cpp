@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a cascade is planned and built; cpp/index/sift.cpp searches.
+#include "index/cascade.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/random.hpp"
+
+namespace tonari {
+namespace {
+
+constexpr int64_t kFewRows = 2048;     // below this the plain kernel is done before a plan is made
+constexpr int64_t kMostDim = 8192;     // beyond, int32 thresholds could meet the marks of padding and loose rows
+constexpr int64_t kSample = 1024;
+constexpr int64_t kProbes = 24;        // sample rows that play queries
+constexpr int64_t kNear = 10;          // neighbours that the plan thinks of
+constexpr int64_t kGroupRows = 384;    // rows per group
+constexpr int64_t kMostGroups = 1024;
+constexpr int64_t kRunRows = 2048;     // of a chunk where there are no groups
+constexpr int32_t kNever = -(1 << 30), kAlways = 1 << 30;
+// Nanoseconds on the machine of benchmarks/results/kernels.json; only their proportions matter.
+constexpr double kPairCost = 8, kPairByte = 0.03, kJudgeCost = 12, kJudgeValue = 0.16;
+
+int64_t padded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+template <class T>
+std::vector<T> means(MatrixView<const T> rows) {
+  std::vector<double> sum(rows.cols);
+  for (int64_t i = 0; i < rows.rows; ++i)
+    for (int64_t j = 0; j < rows.cols; ++j) sum[j] += static_cast<double>(rows.row(i)[j]);
+  std::vector<T> mean(rows.cols);
+  for (int64_t j = 0; j < rows.cols; ++j) mean[j] = static_cast<T>(sum[j] / static_cast<double>(rows.rows));
+  return mean;
+}
+
+// The value that all but a share of 1/128 of the rows stay within, or the largest where that is not far.
+double common_range(std::vector<double> largest) {
+  const size_t place = largest.size() - 1 - largest.size() / 128;
+  std::nth_element(largest.begin(), largest.begin() + place, largest.end());
+  const double most = *std::max_element(largest.begin(), largest.end());
+  return most <= 1.5 * largest[place] ? most : largest[place];
+}
+
+template <class T>
+std::vector<T> sample_of(MatrixView<const T> rows, int64_t count) {
+  const RandomStream random(0, 1);
+  std::vector<T> sample(count * rows.cols);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t from = i * rows.rows / count, to = (i + 1) * rows.rows / count;
+    const int64_t row = from + static_cast<int64_t>(random.below(i, to - from));
+    std::copy_n(rows.row(row), rows.cols, sample.data() + i * rows.cols);
+  }
+  return sample;
+}
+
+template <class T>
+void squared_distances(MatrixView<const T> rows, const T* query, std::vector<double>& out) {
+  std::vector<int32_t> which(rows.rows);
+  for (int64_t i = 0; i < rows.rows; ++i) which[i] = static_cast<int32_t>(i);
+  out.resize(rows.rows);
+  if constexpr (std::is_same_v<T, float>) {
+    kernels().decide_f32[kSquared](rows.data, rows.cols, query, which.data(), rows.rows, out.data());
+  } else {
+    kernels().decide_f64[kSquared](rows.data, rows.cols, query, which.data(), rows.rows, out.data());
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<const Cascade<T>> Cascade<T>::build(MatrixView<const T> rows, double largest, Effort effort,
+                                                    int threads, const InterruptCheck& interrupt) {
+  const bool forced = effort == Effort::kFlat || effort == Effort::kHeads;
+  if (effort == Effort::kPlain || rows.cols > kMostDim || !(largest > 0) || !ordinary(largest)) return nullptr;
+  if (!forced && rows.rows < kFewRows) return nullptr;
+  if (std::is_same_v<T, float> && largest > 0x1p+100) return nullptr;
+  auto cascade = std::make_unique<Cascade>();
+  cascade->dim_ = rows.cols;
+  const int64_t count = std::min(rows.rows, kSample);
+  const std::vector<T> drawn = sample_of(rows, count);
+  const MatrixView<const T> sample{drawn.data(), count, rows.cols};
+  if (!cascade->fit_lattice(sample, largest)) cascade->fit_range(sample);
+  const Plan plan = cascade->plan(sample, rows.rows, largest, effort, threads, interrupt);
+  if (!forced && plan.nanoseconds > plan.plain) return nullptr;
+  cascade->flat_ = plan.flat;
+  cascade->code_rows(rows, threads, interrupt);
+  cascade->forced_ = forced;
+  cascade->plain_ = plan.plain;
+  return cascade;
+}
+
+// Values whole steps apart, at most 255 of them in a column: pixels, counts, ranks, flags, grades.
+template <class T>
+bool Cascade<T>::fit_lattice(MatrixView<const T> sample, double largest) {
+  const T* base = sample.row(0);
+  double step = std::numeric_limits<double>::infinity();
+  for (int64_t i = 1; i < std::min<int64_t>(64, sample.rows); ++i) {
+    for (int64_t j = 0; j < dim_; ++j) {
+      const double off = std::fabs(static_cast<double>(sample.row(i)[j]) - static_cast<double>(base[j]));
+      if (off > 0) step = std::min(step, off);
+    }
+  }
+  if (!std::isfinite(step)) return false;
+  std::vector<double> low(dim_, 0.0), high(dim_, 0.0);
+  for (int64_t i = 1; i < sample.rows; ++i) {
+    for (int64_t j = 0; j < dim_; ++j) {
+      const double steps = (static_cast<double>(sample.row(i)[j]) - static_cast<double>(base[j])) / step;
+      if (!(std::fabs(steps) <= 255) || std::fabs(steps - std::round(steps)) > 1e-3) return false;
+      low[j] = std::min(low[j], steps);
+      high[j] = std::max(high[j], steps);
+      if (high[j] - low[j] > 255.5) return false;
+    }
+  }
+  centre_.resize(dim_);
+  int exponent = 0;
+  lattice_ = std::frexp(step, &exponent) == 0.5 && largest / step <= 0x1p+50;
+  for (int64_t j = 0; j < dim_; ++j) {
+    // The lowest value gets code -128 or the middle of the range code 0, whatever leaves room on both sides.
+    const double middle = std::ceil((low[j] + high[j]) / 2);
+    centre_[j] = static_cast<T>(static_cast<double>(base[j]) + step * middle);
+    lattice_ = lattice_ && static_cast<double>(base[j]) / step == std::floor(static_cast<double>(base[j]) / step);
+  }
+  step_ = step;
+  rounding_ = lattice_ ? 0 : 0x1p-51 * largest * std::sqrt(static_cast<double>(dim_));
+  return true;
+}
+
+template <class T>
+void Cascade<T>::fit_range(MatrixView<const T> sample) {
+  centre_ = means(sample);
+  std::vector<double> largest(sample.rows);
+  double magnitude = 0;
+  for (int64_t i = 0; i < sample.rows; ++i) {
+    for (int64_t j = 0; j < dim_; ++j) {
+      const double value = static_cast<double>(sample.row(i)[j]);
+      magnitude = std::max(magnitude, std::fabs(value));
+      largest[i] = std::max(largest[i], std::fabs(value - static_cast<double>(centre_[j])));
+    }
+  }
+  const double range = common_range(largest);
+  step_ = (range > 0 ? range : std::max(magnitude, 0x1p-400)) / 126.5;
+  rounding_ = 0x1p-51 * magnitude * std::sqrt(static_cast<double>(dim_));
+}
+
+template <class T>
+Encoded Cascade<T>::encode(const T* vector, uint8_t* bytes) const {
+  if constexpr (std::is_same_v<T, float>) {
+    return kernels().encode_f32(vector, centre_.data(), dim_, step_, bytes);
+  } else {
+    return kernels().encode_f64(vector, centre_.data(), dim_, step_, bytes);
+  }
+}
+
+// In units of the step, rounded up. The float64 difference from the centre is off by rounding_ at most, and by 2^-52 of
+// its length, which is what a far query has.
+template <class T>
+double Cascade<T>::code_residual(const Encoded& encoded) const {
+  if (lattice_ && encoded.residual == 0) return 0;
+  return (std::sqrt(encoded.residual) + rounding_ + 0x1p-50 * std::sqrt(encoded.length)) / step_ * (1 + 0x1p-20);
+}
+
+// What every plan would cost per pair, from distances within the sample. The distance that matters at n rows is taken
+// from the sample's nearest and sixteenth nearest by the power law between them.
+template <class T>
+typename Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, double largest, Effort effort,
+                                           int threads, const InterruptCheck& interrupt) {
+  const int64_t count = sample.rows, probes = std::min(kProbes, count);
+  judging_ = kJudgeCost + kJudgeValue * static_cast<double>(dim_);
+  coding_ = kPairCost + kPairByte * static_cast<double>(dim_);
+  std::vector<std::vector<double>> apart(probes);
+  std::vector<double> matters(probes);
+  AlignedVector<uint8_t> bytes(padded(dim_, kCodeStride));
+  double residual = 0;
+  for (int64_t i = 0; i < probes; ++i) {
+    const T* probe = sample.row(i * count / probes);
+    residual = std::max(residual, code_residual(encode(probe, bytes.data())) * step_);
+    squared_distances(sample, probe, apart[i]);
+    std::vector<double> sorted = apart[i];
+    std::sort(sorted.begin(), sorted.end());
+    const double one = std::sqrt(sorted[std::min<int64_t>(1, count - 1)]);
+    const double many = std::sqrt(sorted[std::min<int64_t>(16, count - 1)]);
+    const double share = static_cast<double>(kNear) / static_cast<double>(rows) * static_cast<double>(count);
+    matters[i] = one > 0 && many > one ? one * std::pow(one / many, -std::log(share) / std::log(16.0)) : one;
+  }
+  const double pairs = static_cast<double>(probes * count);
+  double passed = 0, near = 0;
+  for (int64_t i = 0; i < probes; ++i) {
+    const double reach = matters[i] + 2 * residual;
+    for (double square : apart[i]) {
+      passed += square <= reach * reach ? 1 : 0;
+      near += square <= matters[i] * matters[i] ? 1 : 0;
+    }
+  }
+  passed = std::max(0.0, passed - near) / pairs + 3.0 * kNear / static_cast<double>(rows);
+  Plan best;
+  best.plain = kernels().tile_cost * static_cast<double>(dim_);
+  best.nanoseconds = kernels().sweep_cost * static_cast<double>(padded(dim_, kernels().code_step)) +
+                     kernels().sweep_end + (lattice_ ? 0 : passed * judging_);
+  if (effort == Effort::kFlat || dim_ < std::max(24, kernels().code_step + 1)) return best;
+
+  // Heads: as many bytes as a whole number of code steps, the last one for the length of the rest.
+  scale_ = std::ldexp(1.0, -std::ilogb(largest) - 1);
+  const int64_t most = std::min<int64_t>({128, padded(dim_ / 2, 4), padded(count / 2, 4)});
+  const Frame<T> frame(sample, means(sample), scale_, std::max<int64_t>(most, kernels().code_step) - 1, threads,
+                       interrupt);
+  const int64_t size = frame.size(), tile = kernels().tile_queries[kTileSizes - 1];
+  std::vector<float> z(count * size);
+  std::vector<double> error(count);
+  typename Frame<T>::Workspace work;
+  for (int64_t first = 0; first < count; first += tile) {
+    const int64_t some = std::min(tile, count - first);
+    std::vector<const T*> vectors(some);
+    for (int64_t i = 0; i < some; ++i) vectors[i] = sample.row(first + i);
+    frame.place(vectors.data(), some, work, z.data() + first * size, error.data() + first);
+  }
+  Plan heads{false, 0, std::numeric_limits<double>::infinity(), best.plain};
+  std::vector<float> tail(count);
+  for (int64_t wide = kernels().code_step; wide <= size; wide += wide < 32 ? 16 : 32) {
+    const int64_t width = padded(wide, kernels().code_step);
+    if (width > size) break;
+    const int64_t head = width - 1;
+    double most_tail = 0, least_tail = std::numeric_limits<double>::infinity();
+    std::vector<double> largest_of(count);
+    for (int64_t i = 0; i < count; ++i) {
+      double rest = 0;
+      for (int64_t j = head; j < size; ++j) rest += static_cast<double>(z[i * size + j]) * static_cast<double>(z[i * size + j]);
+      tail[i] = static_cast<float>(std::sqrt(rest));
+      most_tail = std::max(most_tail, static_cast<double>(tail[i]));
+      least_tail = std::min(least_tail, static_cast<double>(tail[i]));
+      for (int64_t j = 0; j < head; ++j) largest_of[i] = std::max(largest_of[i], std::fabs(static_cast<double>(z[i * size + j])));
+    }
+    const double middle = (most_tail + least_tail) / 2;
+    for (int64_t i = 0; i < count; ++i)
+      largest_of[i] = std::max(largest_of[i], std::fabs(static_cast<double>(tail[i]) - middle));
+    const double step = common_range(largest_of) / 126.5;
+    if (!(step > 0)) break;
+    const double left_over = step * std::sqrt(static_cast<double>(width) / 12);
+    double survive = 0;
+    for (int64_t p = 0; p < probes; ++p) {
+      const int64_t probe = p * count / probes;
+      const double reach = matters[p] * scale_ + 2 * left_over;
+      for (int64_t i = 0; i < count; ++i) {
+        double sum = static_cast<double>(tail[i] - tail[probe]) * static_cast<double>(tail[i] - tail[probe]);
+        for (int64_t j = 0; j < head; ++j) {
+          const double off = static_cast<double>(z[i * size + j] - z[probe * size + j]);
+          sum += off * off;
+        }
+        survive += sum <= reach * reach ? 1 : 0;
+      }
+    }
+    survive = std::max(0.0, survive - static_cast<double>(probes)) / pairs;
+    const double cost = kernels().sweep_cost * static_cast<double>(width) + kernels().sweep_end + survive * coding_ +
+                        (lattice_ ? 0 : passed * judging_);
+    if (cost < heads.nanoseconds) {
+      heads.nanoseconds = cost;
+      heads.head = head;
+      middle_.assign(width, 0.0f);
+      middle_[head] = static_cast<float>(middle);
+      sweep_step_ = step;
+    }
+  }
+  if (heads.head == 0 || (effort != Effort::kHeads && heads.nanoseconds > 0.8 * best.nanoseconds)) return best;
+  frame_ = frame.narrowed(heads.head);
+  return heads;
+}
+
+template <class T>
+void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const InterruptCheck& interrupt) {
+  const int64_t count = rows.rows, tile = kernels().tile_queries[kTileSizes - 1];
+  code_stride_ = padded(dim_, kCodeStride);
+  const int64_t width = flat_ ? dim_ : frame_.size();
+  sweep_dim_ = padded(width, kernels().code_step);
+  sweep_unit_ = flat_ ? 1 / step_ : scale_ * frame_.stretch() / sweep_step_;
+  // First what is swept, row by row.
+  AlignedVector<uint8_t> swept(count * width);
+  std::vector<int32_t> squares(count);
+  std::vector<float> left(count);
+  const int64_t tiles = (count + tile - 1) / tile;
+  std::vector<typename Frame<T>::Workspace> work(threads);
+  parallel_for(tiles, threads, interrupt, [&](int64_t t, int worker, StopFlag&) {
+    const int64_t first = t * tile, some = std::min(tile, count - first);
+    std::vector<const T*> vectors(some);
+    std::vector<float> z(some * width);
+    std::vector<double> error(some);
+    for (int64_t i = 0; i < some; ++i) vectors[i] = rows.row(first + i);
+    if (!flat_) frame_.place(vectors.data(), some, work[worker], z.data(), error.data());
+    for (int64_t i = 0; i < some; ++i) {
+      uint8_t* bytes = swept.data() + (first + i) * width;
+      const Encoded encoded =
+          flat_ ? encode(vectors[i], bytes)
+                : kernels().encode_f32(z.data() + i * width, middle_.data(), width, sweep_step_, bytes);
+      squares[first + i] = encoded.square;
+      const double residual = flat_ ? code_residual(encoded)
+                                    : (std::sqrt(encoded.residual) * (1 + 0x1p-20) + error[i]) / sweep_step_ * (1 + 0x1p-20);
+      left[first + i] = std::nextafter(static_cast<float>(residual), std::numeric_limits<float>::infinity());
+      if (residual == 0) left[first + i] = 0;
+    }
+  });
+  // Rows whose residual stands out must not widen the bound of all others.
+  std::vector<float> ordered = left;
+  const size_t place = count - 1 - count / 1024;
+  std::nth_element(ordered.begin(), ordered.begin() + place, ordered.end());
+  const float most = *std::max_element(ordered.begin() + place, ordered.end());
+  widest_ = most <= 1.25f * ordered[place] ? most : ordered[place];
+
+  const int64_t groups = std::clamp<int64_t>(count / kGroupRows, 1, kMostGroups);
+  std::vector<int32_t> group(count, 0);
+  if (groups > 1 && !flat_) {
+    centres_ = Centres(swept.data(), count, width, groups, threads, interrupt);
+    std::vector<Centres::Workspace> spaces(threads);
+    parallel_for(tiles, threads, interrupt, [&](int64_t t, int worker, StopFlag&) {
+      const int64_t first = t * tile;
+      centres_.nearest(swept.data() + first * width, std::min(tile, count - first), spaces[worker],
+                       group.data() + first, nullptr);
+    });
+    arrange(group, groups);
+  } else {
+    for (int64_t i = 0; i < count; ++i) group[i] = static_cast<int32_t>(i / kRunRows);
+    arrange(group, (count + kRunRows - 1) / kRunRows);
+  }
+  const int64_t wide = kernels().tile_rows, panels = chunk_panels_.back();
+  panels_.assign(panels * sweep_dim_ * wide, 0);
+  start_.assign(panels * wide, kNever);
+  square_.assign(panels * wide, 0);
+  residual_.assign(panels * wide, 0.0f);
+  if (!flat_) codes_.assign(panels * wide * code_stride_, 0);
+  radius_.assign(this->groups(), 0.0f);
+  parallel_for(this->groups(), threads, interrupt, [&](int64_t g, int, StopFlag&) {
+    double farthest = 0;
+    for (int64_t at = chunk_panels_[g] * wide; at < chunk_panels_[g + 1] * wide; ++at) {
+      const int64_t row = row_of_[at];
+      if (row < 0) continue;
+      const uint8_t* bytes = swept.data() + row * width;
+      uint8_t* panel = panels_.data() + at / wide * sweep_dim_ * wide + at % wide * 4;
+      for (int64_t j = 0; j < width; ++j) panel[j / 4 * wide * 4 + j % 4] = bytes[j];
+      start_[at] = left[row] <= widest_ ? -(squares[row] >> 1) : kAlways;
+      if (centres_.count() > 0)
+        farthest = std::max(farthest, centres_.farthest(bytes, static_cast<int32_t>(g)) + static_cast<double>(left[row]));
+      if (flat_) {
+        square_[at] = squares[row];
+        residual_[at] = left[row];
+      } else {
+        const Encoded encoded = encode(rows.row(row), codes_.data() + at * code_stride_);
+        const double residual = code_residual(encoded);
+        square_[at] = encoded.square;
+        residual_[at] = residual == 0 ? 0.0f : std::nextafter(static_cast<float>(residual), std::numeric_limits<float>::infinity());
+      }
+    }
+    radius_[g] = std::nextafter(static_cast<float>(farthest), std::numeric_limits<float>::infinity());
+  });
+}
+
+// Places: the rows of every group in ascending order, each group in whole panels.
+template <class T>
+void Cascade<T>::arrange(const std::vector<int32_t>& group, int64_t groups) {
+  const int64_t wide = kernels().tile_rows;
+  std::vector<int64_t> members(groups);
+  for (int32_t g : group) ++members[g];
+  chunk_panels_.assign(groups + 1, 0);
+  for (int64_t g = 0; g < groups; ++g) chunk_panels_[g + 1] = chunk_panels_[g] + (members[g] + wide - 1) / wide;
+  row_of_.assign(chunk_panels_.back() * wide, -1);
+  std::vector<int64_t> next(groups);
+  for (int64_t g = 0; g < groups; ++g) next[g] = chunk_panels_[g] * wide;
+  for (size_t i = 0; i < group.size(); ++i) row_of_[next[group[i]]++] = static_cast<int32_t>(i);
+}
+
+template class Cascade<float>;
+template class Cascade<double>;
+
+}  // namespace tonari

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cascade: rows and queries known as bytes up to a residual, and the triangle inequality at every level.
+//
+// One idea. A vector v has a code c, whole numbers in [-128, 127], with |v - step c| <= r. Then for any two vectors
+//     |v_x - v_q| >= step |c_x - c_q| - r_x - r_q,
+// and what lies beyond the distance that still matters is left out, level by level, each level dearer and sharper:
+//   chunk   rows in groups around centres: |c_q - centre| - radius bounds a whole group
+//   sweep   bytes of few dimensions (index/frame.hpp), or of all, against a tile of queries: one comparison a pair
+//   code    bytes of all dimensions, for the pairs that are left
+//   judge   float64 (index/judge.hpp). On a lattice the residuals are zero: there the codes decide by themselves.
+// A search enters its own group first, so that its limit is near the final one before the rest is looked at.
+//
+// Which levels are used is planned from a sample of rows when the index is built; a search whose queries pass too often
+// says so (pays()) and is carried on with the plain kernel.
+// Memory  one byte per value for codes, one more per swept dimension where these are fewer, 20 bytes per row
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "index/clusters.hpp"
+#include "index/frame.hpp"
+#include "index/judge.hpp"
+#include "kernels/table.hpp"
+
+namespace tonari {
+
+// Which levels to use; kAuto plans from a sample.
+enum class Effort { kAuto, kPlain, kFlat, kHeads };
+
+template <class T>
+class Cascade {
+ public:
+  // nullptr where codes cannot help: too few rows or dimensions, extreme magnitudes, or a plan that does not pay.
+  static std::unique_ptr<const Cascade> build(MatrixView<const T> rows, double largest, Effort effort, int threads,
+                                              const InterruptCheck& interrupt);
+
+  // Queries as the cascade sees them, sorted by the group that they lie in.
+  struct Asked {
+    int64_t first = 0, count = 0;
+    std::vector<int32_t> order;  // positions: query number - first
+    std::vector<int32_t> own;    // nearest group
+    std::vector<uint8_t> usable;
+    AlignedVector<int8_t> sweep, code;
+    std::vector<float> sweep_residual, code_residual;
+    std::vector<int32_t> sweep_square, sweep_shift, code_square, code_shift;
+    std::vector<float> gap;  // [query][group]: lower bound of the distance from any row of the group, residuals aside
+  };
+  int64_t most_asked() const;  // queries of one Asked that stay within 64 MiB
+  Asked ask(MatrixView<const T> queries, int64_t first, int64_t last, int threads, const InterruptCheck& interrupt) const;
+
+  struct Workspace {
+    std::vector<Open> open;
+    AlignedVector<int8_t> sweep;
+    AlignedVector<int32_t> thresholds;
+    std::vector<float> reach;
+    std::vector<CodeHit> hits;
+    std::vector<CodePair> pairs;
+    std::vector<int32_t> dots, waiting, waiting_count, seen;
+    std::vector<std::pair<float, int32_t>> route;
+    std::vector<double> distances;
+    std::vector<uint8_t> passed;
+  };
+  // Searches asked.order[begin, end) among the groups of one part of `parts`: work.open holds what was found.
+  void sift(const Judge<T>& judge, const Asked& asked, int64_t begin, int64_t end, int64_t part, int64_t parts,
+            int worker, StopFlag& stop, Workspace& work) const;
+
+  int64_t groups() const { return static_cast<int64_t>(chunk_panels_.size()) - 1; }
+  // Whether what was seen so far is worth going on with.
+  bool pays() const { return pays_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Plan {
+    bool flat = true;
+    int64_t head = 0;
+    double nanoseconds = 0, plain = 0;  // per pair of query and row
+  };
+  struct Sifting;  // one call of sift
+
+  bool fit_lattice(MatrixView<const T> sample, double largest);
+  void fit_range(MatrixView<const T> sample);
+  Plan plan(MatrixView<const T> sample, int64_t rows, double largest, Effort effort, int threads,
+            const InterruptCheck& interrupt);
+  void code_rows(MatrixView<const T> rows, int threads, const InterruptCheck& interrupt);
+  void arrange(const std::vector<int32_t>& group, int64_t groups);
+  Encoded encode(const T* vector, uint8_t* bytes) const;
+  double code_residual(const Encoded& encoded) const;
+
+  int64_t dim_ = 0;
+  // Codes of all dimensions; squares and residuals by place, in units of the step.
+  std::vector<T> centre_;
+  double step_ = 1, rounding_ = 0;
+  bool lattice_ = false;  // residual 0 means: the code is the vector
+  int64_t code_stride_ = 0;
+  AlignedVector<uint8_t> codes_;
+  std::vector<int32_t> square_;
+  std::vector<float> residual_;
+  // What is swept: heads in a frame, or the codes themselves.
+  bool flat_ = true;
+  Frame<T> frame_;
+  std::vector<float> middle_;
+  double scale_ = 1, sweep_step_ = 1, sweep_unit_ = 1;  // sweep_unit_: of a true distance
+  int64_t sweep_dim_ = 0;
+  AlignedVector<uint8_t> panels_;
+  AlignedVector<int32_t> start_;
+  float widest_ = 0;  // residual of every row but the loose ones, which always survive a sweep
+  // Places: rows in the order of their groups, every group in whole panels.
+  std::vector<int32_t> row_of_;
+  std::vector<int64_t> chunk_panels_;
+  Centres centres_;
+  std::vector<float> radius_;
+  // Nanoseconds: of a pair at the code level, of a judged row, and of a pair in the plain kernel.
+  double coding_ = 0, judging_ = 0, plain_ = 0;
+  bool forced_ = false;
+  mutable std::atomic<bool> pays_{true};
+  mutable std::atomic<int64_t> spent_{0}, worth_{0};  // microseconds, by these costs
+};
+
+extern template class Cascade<float>;
+extern template class Cascade<double>;
+
+}  // namespace tonari
