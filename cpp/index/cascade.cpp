@@ -12,16 +12,14 @@ namespace tonari {
 namespace {
 
 constexpr int64_t kFewRows = 2048;     // below this the plain kernel is done before a plan is made
-constexpr int64_t kMostDim = 8192;     // beyond, int32 thresholds could meet the marks of padding and loose rows
-constexpr int64_t kSample = 1024;
+constexpr int64_t kFewSampled = 1024, kMostSampled = 4096, kSampleEvery = 128;
 constexpr int64_t kProbes = 24;        // sample rows that play queries
 constexpr int64_t kNear = 10;          // neighbours that the plan thinks of
 constexpr int64_t kGroupRows = 384;    // rows per group
 constexpr int64_t kMostGroups = 1024;
-constexpr int64_t kRunRows = 2048;     // of a chunk where there are no groups
-constexpr int32_t kNever = -(1 << 30), kAlways = 1 << 30;
+constexpr int64_t kChunkBytes = 512 * 1024;  // of a chunk where there are no groups: half of a small L2
 // Nanoseconds on the machine of benchmarks/results/kernels.json; only their proportions matter.
-constexpr double kPairCost = 8, kPairByte = 0.03, kJudgeCost = 12, kJudgeValue = 0.16;
+constexpr double kPairCost = 22, kPairByte = 0.03, kJudgeCost = 12, kJudgeValue = 0.16;
 
 int64_t padded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -73,18 +71,19 @@ template <class T>
 std::unique_ptr<const Cascade<T>> Cascade<T>::build(MatrixView<const T> rows, double largest, Effort effort,
                                                     int threads, const InterruptCheck& interrupt) {
   const bool forced = effort == Effort::kFlat || effort == Effort::kHeads;
-  if (effort == Effort::kPlain || rows.cols > kMostDim || !(largest > 0) || !ordinary(largest)) return nullptr;
+  if (effort == Effort::kPlain || rows.cols > kMostCodeDim || !(largest > 0) || !ordinary(largest)) return nullptr;
   if (!forced && rows.rows < kFewRows) return nullptr;
   if (std::is_same_v<T, float> && largest > 0x1p+100) return nullptr;
   auto cascade = std::make_unique<Cascade>();
   cascade->dim_ = rows.cols;
-  const int64_t count = std::min(rows.rows, kSample);
+  const int64_t count = std::min(rows.rows, std::clamp(rows.rows / kSampleEvery, kFewSampled, kMostSampled));
   const std::vector<T> drawn = sample_of(rows, count);
   const MatrixView<const T> sample{drawn.data(), count, rows.cols};
   if (!cascade->fit_lattice(sample, largest)) cascade->fit_range(sample);
   const Plan plan = cascade->plan(sample, rows.rows, largest, effort, threads, interrupt);
   if (!forced && plan.nanoseconds > plan.plain) return nullptr;
   cascade->flat_ = plan.flat;
+  cascade->trade_ = plan.trade;
   cascade->code_rows(rows, threads, interrupt);
   cascade->forced_ = forced;
   cascade->plain_ = plan.plain;
@@ -164,8 +163,8 @@ double Cascade<T>::code_residual(const Encoded& encoded) const {
 // What every plan would cost per pair, from distances within the sample. The distance that matters at n rows is taken
 // from the sample's nearest and sixteenth nearest by the power law between them.
 template <class T>
-typename Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, double largest, Effort effort,
-                                           int threads, const InterruptCheck& interrupt) {
+Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, double largest, Effort effort, int threads,
+                                  const InterruptCheck& interrupt) {
   const int64_t count = sample.rows, probes = std::min(kProbes, count);
   judging_ = kJudgeCost + kJudgeValue * static_cast<double>(dim_);
   coding_ = kPairCost + kPairByte * static_cast<double>(dim_);
@@ -194,16 +193,23 @@ typename Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t r
     }
   }
   passed = std::max(0.0, passed - near) / pairs + 3.0 * kNear / static_cast<double>(rows);
+  std::vector<double> typical = matters;
+  std::nth_element(typical.begin(), typical.begin() + probes / 2, typical.end());
+  const double middling = typical[probes / 2];
+  const auto trade = [](double residual, double reach) {
+    return std::clamp(residual / (reach + residual), 0x1p-20, 1.0);
+  };
   Plan best;
+  best.trade = trade(residual, middling);
   best.plain = kernels().tile_cost * static_cast<double>(dim_);
-  best.nanoseconds = kernels().sweep_cost * static_cast<double>(padded(dim_, kernels().code_step)) +
-                     kernels().sweep_end + (lattice_ ? 0 : passed * judging_);
-  if (effort == Effort::kFlat || dim_ < std::max(24, kernels().code_step + 1)) return best;
+  best.nanoseconds = kernels().sweep_cost * static_cast<double>(padded(dim_, kCodeStep)) + kernels().sweep_end +
+                     (lattice_ ? 0 : passed * judging_);
+  if (effort == Effort::kFlat || dim_ < 24) return best;
 
   // Heads: as many bytes as a whole number of code steps, the last one for the length of the rest.
   scale_ = std::ldexp(1.0, -std::ilogb(largest) - 1);
   const int64_t most = std::min<int64_t>({128, padded(dim_ / 2, 4), padded(count / 2, 4)});
-  const Frame<T> frame(sample, means(sample), scale_, std::max<int64_t>(most, kernels().code_step) - 1, threads,
+  const Frame<T> frame(sample.slice(0, std::min(count, kFewSampled)), means(sample), scale_, most - 1, threads,
                        interrupt);
   const int64_t size = frame.size(), tile = kernels().tile_queries[kTileSizes - 1];
   std::vector<float> z(count * size);
@@ -215,21 +221,21 @@ typename Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t r
     for (int64_t i = 0; i < some; ++i) vectors[i] = sample.row(first + i);
     frame.place(vectors.data(), some, work, z.data() + first * size, error.data() + first);
   }
-  Plan heads{false, 0, std::numeric_limits<double>::infinity(), best.plain};
+  Plan heads{false, 0, std::numeric_limits<double>::infinity(), best.plain, 1};
   std::vector<float> tail(count);
-  for (int64_t wide = kernels().code_step; wide <= size; wide += wide < 32 ? 16 : 32) {
-    const int64_t width = padded(wide, kernels().code_step);
-    if (width > size) break;
+  for (int64_t width = 16; width <= size; width += width < 32 ? 16 : 32) {
     const int64_t head = width - 1;
     double most_tail = 0, least_tail = std::numeric_limits<double>::infinity();
     std::vector<double> largest_of(count);
     for (int64_t i = 0; i < count; ++i) {
       double rest = 0;
-      for (int64_t j = head; j < size; ++j) rest += static_cast<double>(z[i * size + j]) * static_cast<double>(z[i * size + j]);
+      for (int64_t j = head; j < size; ++j)
+        rest += static_cast<double>(z[i * size + j]) * static_cast<double>(z[i * size + j]);
       tail[i] = static_cast<float>(std::sqrt(rest));
       most_tail = std::max(most_tail, static_cast<double>(tail[i]));
       least_tail = std::min(least_tail, static_cast<double>(tail[i]));
-      for (int64_t j = 0; j < head; ++j) largest_of[i] = std::max(largest_of[i], std::fabs(static_cast<double>(z[i * size + j])));
+      for (int64_t j = 0; j < head; ++j)
+        largest_of[i] = std::max(largest_of[i], std::fabs(static_cast<double>(z[i * size + j])));
     }
     const double middle = (most_tail + least_tail) / 2;
     for (int64_t i = 0; i < count; ++i)
@@ -256,6 +262,7 @@ typename Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t r
     if (cost < heads.nanoseconds) {
       heads.nanoseconds = cost;
       heads.head = head;
+      heads.trade = trade(left_over, middling * scale_);
       middle_.assign(width, 0.0f);
       middle_[head] = static_cast<float>(middle);
       sweep_step_ = step;
@@ -271,7 +278,7 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
   const int64_t count = rows.rows, tile = kernels().tile_queries[kTileSizes - 1];
   code_stride_ = padded(dim_, kCodeStride);
   const int64_t width = flat_ ? dim_ : frame_.size();
-  sweep_dim_ = padded(width, kernels().code_step);
+  sweep_dim_ = padded(width, kCodeStep);
   sweep_unit_ = flat_ ? 1 / step_ : scale_ * frame_.stretch() / sweep_step_;
   // First what is swept, row by row.
   AlignedVector<uint8_t> swept(count * width);
@@ -292,19 +299,13 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
           flat_ ? encode(vectors[i], bytes)
                 : kernels().encode_f32(z.data() + i * width, middle_.data(), width, sweep_step_, bytes);
       squares[first + i] = encoded.square;
-      const double residual = flat_ ? code_residual(encoded)
-                                    : (std::sqrt(encoded.residual) * (1 + 0x1p-20) + error[i]) / sweep_step_ * (1 + 0x1p-20);
+      const double residual =
+          flat_ ? code_residual(encoded)
+                : (std::sqrt(encoded.residual) * (1 + 0x1p-20) + error[i]) / sweep_step_ * (1 + 0x1p-20);
       left[first + i] = std::nextafter(static_cast<float>(residual), std::numeric_limits<float>::infinity());
       if (residual == 0) left[first + i] = 0;
     }
   });
-  // Rows whose residual stands out must not widen the bound of all others.
-  std::vector<float> ordered = left;
-  const size_t place = count - 1 - count / 1024;
-  std::nth_element(ordered.begin(), ordered.begin() + place, ordered.end());
-  const float most = *std::max_element(ordered.begin() + place, ordered.end());
-  widest_ = most <= 1.25f * ordered[place] ? most : ordered[place];
-
   const int64_t groups = std::clamp<int64_t>(count / kGroupRows, 1, kMostGroups);
   std::vector<int32_t> group(count, 0);
   if (groups > 1 && !flat_) {
@@ -317,8 +318,9 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
     });
     arrange(group, groups);
   } else {
-    for (int64_t i = 0; i < count; ++i) group[i] = static_cast<int32_t>(i / kRunRows);
-    arrange(group, (count + kRunRows - 1) / kRunRows);
+    const int64_t chunk = std::clamp<int64_t>(kChunkBytes / sweep_dim_, 64, 2048);
+    for (int64_t i = 0; i < count; ++i) group[i] = static_cast<int32_t>(i / chunk);
+    arrange(group, (count + chunk - 1) / chunk);
   }
   const int64_t wide = kernels().tile_rows, panels = chunk_panels_.back();
   panels_.assign(panels * sweep_dim_ * wide, 0);
@@ -327,6 +329,7 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
   residual_.assign(panels * wide, 0.0f);
   if (!flat_) codes_.assign(panels * wide * code_stride_, 0);
   radius_.assign(this->groups(), 0.0f);
+  std::vector<float> most(this->groups());
   parallel_for(this->groups(), threads, interrupt, [&](int64_t g, int, StopFlag&) {
     double farthest = 0;
     for (int64_t at = chunk_panels_[g] * wide; at < chunk_panels_[g + 1] * wide; ++at) {
@@ -335,9 +338,12 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
       const uint8_t* bytes = swept.data() + row * width;
       uint8_t* panel = panels_.data() + at / wide * sweep_dim_ * wide + at % wide * 4;
       for (int64_t j = 0; j < width; ++j) panel[j / 4 * wide * 4 + j % 4] = bytes[j];
-      start_[at] = left[row] <= widest_ ? -(squares[row] >> 1) : kAlways;
+      const double loose =
+          left[row] == 0 ? 0 : static_cast<double>(left[row]) * static_cast<double>(left[row]) * (1 + 1 / trade_);
+      start_[at] = loose < 3e8 ? static_cast<int32_t>(std::ceil((loose - squares[row]) / 2)) : kAlways;
       if (centres_.count() > 0)
-        farthest = std::max(farthest, centres_.farthest(bytes, static_cast<int32_t>(g)) + static_cast<double>(left[row]));
+        farthest =
+            std::max(farthest, centres_.farthest(bytes, static_cast<int32_t>(g)) + static_cast<double>(left[row]));
       if (flat_) {
         square_[at] = squares[row];
         residual_[at] = left[row];
@@ -345,11 +351,15 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
         const Encoded encoded = encode(rows.row(row), codes_.data() + at * code_stride_);
         const double residual = code_residual(encoded);
         square_[at] = encoded.square;
-        residual_[at] = residual == 0 ? 0.0f : std::nextafter(static_cast<float>(residual), std::numeric_limits<float>::infinity());
+        residual_[at] =
+            residual == 0 ? 0.0f : std::nextafter(static_cast<float>(residual), std::numeric_limits<float>::infinity());
       }
     }
+    for (int64_t at = chunk_panels_[g] * wide; at < chunk_panels_[g + 1] * wide; ++at)
+      most[g] = std::max(most[g], residual_[at]);
     radius_[g] = std::nextafter(static_cast<float>(farthest), std::numeric_limits<float>::infinity());
   });
+  most_residual_ = *std::max_element(most.begin(), most.end());
 }
 
 // Places: the rows of every group in ascending order, each group in whole panels.

@@ -26,6 +26,12 @@
 
 namespace tonari {
 
+// Starts and thresholds of a sweep that are marks, for products of at most kMostCodeDim bytes, 2.7e8 on either side:
+// padding never passes, rows beyond all bounds always do, every row passes an open threshold, none a closed one.
+inline constexpr int64_t kMostCodeDim = 8192;
+inline constexpr int32_t kNever = -900'000'000, kAlways = 500'000'000;
+inline constexpr int32_t kOpen = -540'000'000, kClosed = 800'000'000;
+
 // Which levels to use; kAuto plans from a sample.
 enum class Effort { kAuto, kPlain, kFlat, kHeads };
 
@@ -40,7 +46,7 @@ class Cascade {
   struct Asked {
     int64_t first = 0, count = 0;
     std::vector<int32_t> order;  // positions: query number - first
-    std::vector<int32_t> own;    // nearest group
+    std::vector<int32_t> own;  // nearest group
     std::vector<uint8_t> usable;
     AlignedVector<int8_t> sweep, code;
     std::vector<float> sweep_residual, code_residual;
@@ -48,13 +54,15 @@ class Cascade {
     std::vector<float> gap;  // [query][group]: lower bound of the distance from any row of the group, residuals aside
   };
   int64_t most_asked() const;  // queries of one Asked that stay within 64 MiB
-  Asked ask(MatrixView<const T> queries, int64_t first, int64_t last, int threads, const InterruptCheck& interrupt) const;
+  Asked ask(MatrixView<const T> queries, int64_t first, int64_t last, int threads,
+            const InterruptCheck& interrupt) const;
 
   struct Workspace {
     std::vector<Open> open;
     AlignedVector<int8_t> sweep;
     AlignedVector<int32_t> thresholds;
     std::vector<float> reach;
+    std::vector<int64_t> farthest;  // squared distance of codes beyond which no row matters, whatever its residual
     std::vector<CodeHit> hits;
     std::vector<CodePair> pairs;
     std::vector<int32_t> dots, waiting, waiting_count, seen;
@@ -75,6 +83,7 @@ class Cascade {
     bool flat = true;
     int64_t head = 0;
     double nanoseconds = 0, plain = 0;  // per pair of query and row
+    double trade = 0;  // of what the codes leave over to the distance that matters
   };
   struct Sifting;  // one call of sift
 
@@ -96,6 +105,7 @@ class Cascade {
   AlignedVector<uint8_t> codes_;
   std::vector<int32_t> square_;
   std::vector<float> residual_;
+  float most_residual_ = 0;
   // What is swept: heads in a frame, or the codes themselves.
   bool flat_ = true;
   Frame<T> frame_;
@@ -104,7 +114,7 @@ class Cascade {
   int64_t sweep_dim_ = 0;
   AlignedVector<uint8_t> panels_;
   AlignedVector<int32_t> start_;
-  float widest_ = 0;  // residual of every row but the loose ones, which always survive a sweep
+  double trade_ = 0;  // epsilon of (R + r)^2 <= (1 + epsilon) R^2 + (1 + 1 / epsilon) r^2: rows bring r, queries R
   // Places: rows in the order of their groups, every group in whole panels.
   std::vector<int32_t> row_of_;
   std::vector<int64_t> chunk_panels_;

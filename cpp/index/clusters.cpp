@@ -37,8 +37,7 @@ Centres::Centres(const uint8_t* bytes, int64_t rows, int64_t dim, int64_t count,
     parallel_for(tiles, threads, interrupt, [&](int64_t t, int worker, StopFlag&) {
       const int64_t first = t * tile(), last = std::min(sampled, first + tile());
       AlignedVector<uint8_t> some((last - first) * dim);
-      for (int64_t i = first; i < last; ++i)
-        std::copy_n(bytes + sample[i] * dim, dim, some.data() + (i - first) * dim);
+      for (int64_t i = first; i < last; ++i) std::copy_n(bytes + sample[i] * dim, dim, some.data() + (i - first) * dim);
       nearest(some.data(), last - first, work[worker], which.data() + first, nullptr);
     });
     std::vector<double> sums(count * dim);
@@ -81,8 +80,7 @@ void Centres::nearest(const uint8_t* bytes, int64_t vectors, Workspace& work, in
   for (int64_t p = 0; p < panels; ++p)
     kernels().project(panels_.data() + p * dim_ * wide, dim_, work.vectors.data(), dim_,
                       work.products.data() + p * tile() * wide);
-  const float gamma =
-      static_cast<float>((kProjectChunk + static_cast<double>(dim_) / kProjectChunk + 8) * 4 * kUnit);
+  const float gamma = static_cast<float>((kProjectChunk + static_cast<double>(dim_) / kProjectChunk + 8) * 4 * kUnit);
   for (int64_t i = 0; i < vectors; ++i) {
     const float* own = work.vectors.data() + i * dim_;
     double sum = 0;

@@ -26,8 +26,7 @@ void centre_on(const T* const* vectors, int64_t count, const std::vector<T>& cen
   for (int64_t i = 0; i < count; ++i) {
     const T* vector = vectors[i];
     float* to = out + i * stride;
-    for (int64_t j = 0; j < dim; ++j)
-      to[j] = static_cast<float>(static_cast<double>(vector[j] - centre[j]) * scale);
+    for (int64_t j = 0; j < dim; ++j) to[j] = static_cast<float>(static_cast<double>(vector[j] - centre[j]) * scale);
   }
 }
 

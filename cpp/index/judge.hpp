@@ -21,9 +21,12 @@ struct ExactParams {
 
 template <class T>
 double largest_magnitude(const T* values, int64_t count) {
-  double largest = 0;
-  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(static_cast<double>(values[i])));
-  return largest;
+  T largest[16] = {};  // lanes, so that compilers vectorise
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (int j = 0; j < 16; ++j) largest[j] = std::max(largest[j], std::fabs(values[i + j]));
+  for (; i < count; ++i) largest[0] = std::max(largest[0], std::fabs(values[i]));
+  return static_cast<double>(*std::max_element(largest, largest + 16));
 }
 
 // One query under way.

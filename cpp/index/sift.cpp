@@ -9,8 +9,6 @@
 namespace tonari {
 namespace {
 
-constexpr int32_t kOpen = -(1 << 29);  // every row passes, padding does not
-constexpr int32_t kClosed = std::numeric_limits<int32_t>::max();  // not even a loose row passes
 constexpr int64_t kFirstPanels = 2;  // of the first run against a query without a limit; runs double from there
 constexpr int64_t kMostPanels = 64;  // of any run: bounds the buffer of hits
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -34,8 +32,8 @@ int64_t Cascade<T>::most_asked() const {
 }
 
 template <class T>
-typename Cascade<T>::Asked Cascade<T>::ask(MatrixView<const T> queries, int64_t first, int64_t last, int threads,
-                                           const InterruptCheck& interrupt) const {
+Cascade<T>::Asked Cascade<T>::ask(MatrixView<const T> queries, int64_t first, int64_t last, int threads,
+                                  const InterruptCheck& interrupt) const {
   Asked asked;
   const int64_t count = last - first, tile = kernels().tile_queries[kTileSizes - 1];
   const int64_t width = flat_ ? dim_ : frame_.size();
@@ -53,7 +51,7 @@ typename Cascade<T>::Asked Cascade<T>::ask(MatrixView<const T> queries, int64_t 
   asked.code_shift.resize(count);
   asked.gap.resize(count * centres_.count());
   struct Space {
-    typename Frame<T>::Workspace frame;
+    Frame<T>::Workspace frame;
     Centres::Workspace centres;
     std::vector<uint8_t> bytes, code;
     std::vector<float> z;
@@ -148,7 +146,8 @@ void Cascade<T>::sift(const Judge<T>& judge, const Asked& asked, int64_t begin, 
   const double pairs = static_cast<double>(end - begin) * places;
   const double spent = pairs * (kernels().sweep_cost * static_cast<double>(sweep_dim_) + kernels().sweep_end) +
                        static_cast<double>(sifting.paired) * coding_ + static_cast<double>(sifting.judged) * judging_;
-  const double most = plain_ * pairs + 8 * judging_ * static_cast<double>(std::max<int64_t>(judge.wanted, 0) * (end - begin));
+  const double most =
+      plain_ * pairs + 8 * judging_ * static_cast<double>(std::max<int64_t>(judge.wanted, 0) * (end - begin));
   // Microseconds, so that counters hold centuries.
   const int64_t spent_so_far = spent_.fetch_add(static_cast<int64_t>(spent / 1e3)) + static_cast<int64_t>(spent / 1e3);
   const int64_t plain_so_far = worth_.fetch_add(static_cast<int64_t>(most / 1e3)) + static_cast<int64_t>(most / 1e3);
@@ -167,8 +166,7 @@ void Cascade<T>::Sifting::run() {
   for (int64_t g = 0; g < groups; ++g) {
     if (!mine(g)) continue;
     float least = centres > 0 ? kInfinity : 0.0f;
-    for (int64_t i = 0; i < count && centres > 0; ++i)
-      least = std::min(least, asked.gap[asked_of(i) * centres + g]);
+    for (int64_t i = 0; i < count && centres > 0; ++i) least = std::min(least, asked.gap[asked_of(i) * centres + g]);
     work.route.emplace_back(least, static_cast<int32_t>(g));
   }
   std::sort(work.route.begin(), work.route.end());
@@ -195,6 +193,7 @@ void Cascade<T>::Sifting::prepare() {
   work.sweep.assign(room * dim, 0);
   work.thresholds.assign(room, kClosed);
   work.reach.assign(room, -kInfinity);
+  work.farthest.assign(room, std::numeric_limits<int64_t>::max());
   work.seen.assign(room, -1);
   work.waiting.resize(count * capacity);
   work.waiting_count.assign(count, 0);
@@ -225,11 +224,13 @@ void Cascade<T>::Sifting::seed(int64_t tile_first, int64_t size) {
       for (int64_t g = part; g < groups && centres > 0; g += parts)
         if (asked.gap[asked_of(i) * centres + g] < asked.gap[asked_of(i) * centres + own]) own = g;
     }
-    if (own < 0 || std::find(work.seen.data() + tile_first, work.seen.data() + i, own) != work.seen.data() + i) continue;
+    if (own < 0 || std::find(work.seen.data() + tile_first, work.seen.data() + i, own) != work.seen.data() + i)
+      continue;
     work.seen[i] = static_cast<int32_t>(own);
     const int64_t last = c.chunk_panels_[own + 1];
     int64_t panels = kFirstPanels;
-    for (int64_t first = c.chunk_panels_[own]; first < last; first += panels, panels = std::min(2 * panels, kMostPanels)) {
+    for (int64_t first = c.chunk_panels_[own]; first < last;
+         first += panels, panels = std::min(2 * panels, kMostPanels)) {
       sweep(tile_first, size, first, std::min(last, first + panels));
       for (int64_t other = tile_first; other < tile_first + size; ++other) drain(other);
       if (stop.should_stop(worker)) return;
@@ -241,7 +242,8 @@ template <class T>
 bool Cascade<T>::Sifting::reaches(int64_t tile_first, int64_t size, int64_t group) const {
   const int64_t centres = c.centres_.count();
   for (int64_t i = tile_first; i < tile_first + size; ++i)
-    if (work.reach[i] > -kInfinity && (centres == 0 || asked.gap[asked_of(i) * centres + group] <= work.reach[i])) return true;
+    if (work.reach[i] > -kInfinity && (centres == 0 || asked.gap[asked_of(i) * centres + group] <= work.reach[i]))
+      return true;
   return false;
 }
 
@@ -250,9 +252,9 @@ void Cascade<T>::Sifting::sweep(int64_t tile_first, int64_t size, int64_t panel_
   const SweepKernel kernel = kernels().sweep[kernel_for(size)];
   for (int64_t first = panel_first; first < panel_last; first += kMostPanels) {
     const int64_t panels = std::min(kMostPanels, panel_last - first);
-    const int hits = kernel(c.panels_.data() + first * c.sweep_dim_ * wide, c.start_.data() + first * wide, c.sweep_dim_,
-                            panels, work.sweep.data() + tile_first * c.sweep_dim_, work.thresholds.data() + tile_first,
-                            work.hits.data());
+    const int hits =
+        kernel(c.panels_.data() + first * c.sweep_dim_ * wide, c.start_.data() + first * wide, c.sweep_dim_, panels,
+               work.sweep.data() + tile_first * c.sweep_dim_, work.thresholds.data() + tile_first, work.hits.data());
     const int32_t run_rows = static_cast<int32_t>(panels * wide);
     if (hits == 0) continue;
     if (c.flat_) {
@@ -296,6 +298,7 @@ void Cascade<T>::Sifting::take_heads(int64_t tile_first, int64_t panel_first, in
 // A pair whose codes are sqrt(square) apart.
 template <class T>
 void Cascade<T>::Sifting::consider(int64_t i, int64_t place, int32_t square) {
+  if (square > work.farthest[i]) return;
   const int64_t q = asked_of(i);
   Open& open = work.open[i];
   const double apart = std::sqrt(static_cast<double>(square)) * c.step_;
@@ -322,7 +325,8 @@ void Cascade<T>::Sifting::drain(int64_t i) {
   tighten(i);
 }
 
-// |c_x - c_q|^2 <= (reach + widest)^2  <=>  c_x c_q - |c_x|^2 / 2 >= (|c_q|^2 - (reach + widest)^2) / 2
+// |c_x - c_q|^2 <= (R + r)^2, R the reach and r the row's residual, if it holds then so does
+//     c_x c_q - (|c_x|^2 - (1 + 1 / trade) r^2) / 2 >= (|c_q|^2 - (1 + trade) R^2) / 2
 template <class T>
 void Cascade<T>::Sifting::tighten(int64_t i) {
   if (work.passed[i]) return;
@@ -331,9 +335,13 @@ void Cascade<T>::Sifting::tighten(int64_t i) {
   const double reach = distance * c.sweep_unit_ * (1 + 0x1p-30) + static_cast<double>(asked.sweep_residual[q]);
   if (!(reach < static_cast<double>(work.reach[i]))) return;
   work.reach[i] = rounded_up(reach);
-  const double most = static_cast<double>(work.reach[i]) + static_cast<double>(c.widest_);
-  const double least = std::floor((asked.sweep_square[q] - most * most) / 2 - 0.5) + asked.sweep_shift[q];
+  const double most = static_cast<double>(work.reach[i]) * static_cast<double>(work.reach[i]) * (1 + c.trade_);
+  const double least = std::floor((asked.sweep_square[q] - most) / 2) + asked.sweep_shift[q];
   work.thresholds[i] = least > kOpen ? static_cast<int32_t>(least) : kOpen;
+  const double codes =
+      (distance / c.step_ + static_cast<double>(asked.code_residual[q]) + static_cast<double>(c.most_residual_)) *
+      (1 + 0x1p-20);
+  work.farthest[i] = codes < 1e6 ? static_cast<int64_t>(codes * codes) + 1 : std::numeric_limits<int64_t>::max();
 }
 
 template <class T>

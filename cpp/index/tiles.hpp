@@ -20,7 +20,7 @@ class Tiles {
   struct Query {
     PackedQuery packed;
     bool filtered = false;  // false: every row is decided
-    bool decided = false;   // survivors are decided as soon as the buffer is full
+    bool decided = false;  // survivors are decided as soon as the buffer is full
     int64_t waiting = 0;
     float* threshold = nullptr;
     float* values = nullptr;  // [capacity_]

@@ -118,7 +118,7 @@ void pairs(const uint8_t* rows, const int8_t* queries, int64_t stride, const Cod
       odd = multiply_add(Quads<N>::load(row + j + 4 * N), Quads<N>::load(query + j + 4 * N), odd);
     }
     for (; j < stride; j += 4 * N) even = multiply_add(Quads<N>::load(row + j), Quads<N>::load(query + j), even);
-    dots[i] = sum_of_lanes(even) + sum_of_lanes(odd);
+    dots[i] = sum_of_lanes(even + odd);
   }
 }
 

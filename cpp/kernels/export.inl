@@ -3,7 +3,7 @@
 //   TONARI_TABLE     the table's name as a C++ identifier    TONARI_TABLE_NAME  the same for people
 //   TONARI_FLOATS    lanes of float32     TONARI_DOUBLES  lanes of float64
 //   TONARI_VECTORS   registers of rows in a panel            TONARI_QUERIES  queries in the full tile
-//   TONARI_COSTS     tile_cost, sweep_cost, sweep_end        TONARI_CODE_STEP  bytes a sweep takes at a time
+//   TONARI_COSTS     tile_cost, sweep_cost, sweep_end
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -49,19 +49,23 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_DECIDE(T)                                                            \
   {decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>, \
    decide<LargestTerm, T, TONARI_DOUBLES>}
-#define TONARI_SWEEPS                                                              \
+#define TONARI_SWEEPS                                                                \
   {sweep<TONARI_FLOATS, TONARI_VECTORS, 1>, sweep<TONARI_FLOATS, TONARI_VECTORS, 2>, \
    sweep<TONARI_FLOATS, TONARI_VECTORS, 4>, sweep<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
 
 namespace tonari {
 
-extern const Kernels TONARI_TABLE = {
-    TONARI_TABLE_NAME,         TONARI_FLOATS * TONARI_VECTORS,
-    {1, 2, 4, TONARI_QUERIES}, {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep)},
-    TONARI_DECIDE(float),      TONARI_DECIDE(double),
-    TONARI_CODE_STEP,          TONARI_COSTS,
-    TONARI_SWEEPS,             pairs<TONARI_FLOATS>,
-    encode<float, TONARI_DOUBLES>, encode<double, TONARI_DOUBLES>,
-    project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>};
+extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
+                                     TONARI_FLOATS * TONARI_VECTORS,
+                                     {1, 2, 4, TONARI_QUERIES},
+                                     {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep)},
+                                     TONARI_DECIDE(float),
+                                     TONARI_DECIDE(double),
+                                     TONARI_COSTS,
+                                     TONARI_SWEEPS,
+                                     pairs<TONARI_FLOATS>,
+                                     encode<float, TONARI_DOUBLES>,
+                                     encode<double, TONARI_DOUBLES>,
+                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>};
 
 }  // namespace tonari

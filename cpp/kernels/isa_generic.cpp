@@ -8,6 +8,5 @@
 #define TONARI_DOUBLES 2
 #define TONARI_VECTORS 2
 #define TONARI_QUERIES 5  // 5 x 2 accumulators of 4 lanes: 10 registers of 16
-#define TONARI_CODE_STEP 4
 #define TONARI_COSTS 0.11, 0.17, 0.05
 #include "kernels/export.inl"

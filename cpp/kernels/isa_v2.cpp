@@ -8,6 +8,5 @@
 #define TONARI_DOUBLES 2
 #define TONARI_VECTORS 2
 #define TONARI_QUERIES 6  // 6 x 2 accumulators, 2 rows, 1 query: 15 of 16 registers
-#define TONARI_CODE_STEP 4
 #define TONARI_COSTS 0.056, 0.036, 0.05
 #include "kernels/export.inl"

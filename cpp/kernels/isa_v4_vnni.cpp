@@ -10,6 +10,5 @@
 #define TONARI_DOUBLES 8
 #define TONARI_VECTORS 2
 #define TONARI_QUERIES 12  // 12 x 2 accumulators, 2 rows, 1 query: 27 of 32 registers
-#define TONARI_CODE_STEP 4
 #define TONARI_COSTS 0.0107, 0.0027, 0.02
 #include "kernels/export.inl"

@@ -79,6 +79,16 @@ TONARI_INLINE uint32_t at_most(Ints<8> a, Ints<8> b) {
   return static_cast<uint32_t>(~_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(a.lanes, b.lanes))) & 0xFF);
 }
 template <>
+TONARI_INLINE int32_t sum_of_lanes(Ints<8> a) {
+  __m128i half = _mm_add_epi32(_mm256_castsi256_si128(a.lanes), _mm256_extracti128_si256(a.lanes, 1));
+  half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(half, _mm_shuffle_epi32(half, 0xB1)));
+}
+template <>
+TONARI_INLINE Ints<8> operator+(Ints<8> a, Ints<8> b) {
+  return {_mm256_add_epi32(a.lanes, b.lanes)};
+}
+template <>
 struct Quads<8> {
   __m256i bytes;
 
@@ -89,7 +99,7 @@ template <>
 TONARI_INLINE Ints<8> multiply_add(Quads<8> rows, Quads<8> query, Ints<8> sum) {
   // Even and odd bytes widened to 16 bits: two products each, summed in pairs.
   const __m256i even = _mm256_madd_epi16(_mm256_and_si256(rows.bytes, _mm256_set1_epi16(0xFF)),
-                                     _mm256_srai_epi16(_mm256_slli_epi16(query.bytes, 8), 8));
+                                         _mm256_srai_epi16(_mm256_slli_epi16(query.bytes, 8), 8));
   const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(rows.bytes, 8), _mm256_srai_epi16(query.bytes, 8));
   return {_mm256_add_epi32(sum.lanes, _mm256_add_epi32(even, odd))};
 }

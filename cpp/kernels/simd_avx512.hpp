@@ -79,6 +79,14 @@ TONARI_INLINE uint32_t at_most(Ints<16> a, Ints<16> b) {
   return static_cast<uint32_t>(_mm512_cmp_epi32_mask(a.lanes, b.lanes, _MM_CMPINT_LE));
 }
 template <>
+TONARI_INLINE int32_t sum_of_lanes(Ints<16> a) {
+  return _mm512_reduce_add_epi32(a.lanes);
+}
+template <>
+TONARI_INLINE Ints<16> operator+(Ints<16> a, Ints<16> b) {
+  return {_mm512_add_epi32(a.lanes, b.lanes)};
+}
+template <>
 struct Quads<16> {
   __m512i bytes;
 
@@ -96,7 +104,7 @@ TONARI_INLINE Ints<16> multiply_add(Quads<16> rows, Quads<16> query, Ints<16> su
 #else
   // Even and odd bytes widened to 16 bits: two products each, summed in pairs.
   const __m512i even = _mm512_madd_epi16(_mm512_and_si512(rows.bytes, _mm512_set1_epi16(0xFF)),
-                                     _mm512_srai_epi16(_mm512_slli_epi16(query.bytes, 8), 8));
+                                         _mm512_srai_epi16(_mm512_slli_epi16(query.bytes, 8), 8));
   const __m512i odd = _mm512_madd_epi16(_mm512_srli_epi16(rows.bytes, 8), _mm512_srai_epi16(query.bytes, 8));
   return {_mm512_add_epi32(sum.lanes, _mm512_add_epi32(even, odd))};
 #endif

@@ -131,6 +131,15 @@ TONARI_INLINE int32_t sum_of_lanes(Ints<N> a) {
   return sum;
 }
 
+template <int N>
+TONARI_INLINE Ints<N> operator+(Ints<N> a, Ints<N> b) {
+  int32_t x[N], y[N];
+  a.store(x);
+  b.store(y);
+  for (int i = 0; i < N; ++i) x[i] += y[i];
+  return Ints<N>::load(x);
+}
+
 // Four bytes on their way into one register, aligned or not.
 TONARI_INLINE int32_t four_bytes(const int8_t* p) {
   return static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint8_t>(p[0])) |

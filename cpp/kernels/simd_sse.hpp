@@ -91,7 +91,7 @@ template <>
 TONARI_INLINE Ints<4> multiply_add(Quads<4> rows, Quads<4> query, Ints<4> sum) {
   // Even and odd bytes widened to 16 bits: two products each, summed in pairs.
   const __m128i even = _mm_madd_epi16(_mm_and_si128(rows.bytes, _mm_set1_epi16(0xFF)),
-                                     _mm_srai_epi16(_mm_slli_epi16(query.bytes, 8), 8));
+                                      _mm_srai_epi16(_mm_slli_epi16(query.bytes, 8), 8));
   const __m128i odd = _mm_madd_epi16(_mm_srli_epi16(rows.bytes, 8), _mm_srai_epi16(query.bytes, 8));
   return {_mm_add_epi32(sum.lanes, _mm_add_epi32(even, odd))};
 }

@@ -30,6 +30,7 @@ using DecideKernel = void (*)(const T* rows, int64_t dim, const T* query, const 
 
 inline constexpr int kTileSizes = 4;
 inline constexpr int64_t kProjectChunk = 128;  // terms that project() sums in float32 before it adds up chunks
+inline constexpr int64_t kCodeStep = 4;         // bytes that sweep() takes at a time
 
 // What encode() leaves over: squared lengths of (v - step * code) and of v, and |code|^2 and the sum of codes.
 struct Encoded {
@@ -48,7 +49,7 @@ struct CodeHit {
 };
 
 // Codes of tile_queries[i] queries against a run of panels. panels [panel][dim / 4][tile_rows][4 bytes],
-// start [panel][tile_rows], queries [query][dim]; dim a multiple of code_step. At most size * rows of the run hits.
+// start [panel][tile_rows], queries [query][dim]; dim a multiple of kCodeStep. At most size * rows of the run hits.
 using SweepKernel = int (*)(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t panel_count,
                             const int8_t* queries, const int32_t* thresholds, CodeHit* hits);
 
@@ -71,7 +72,6 @@ struct Kernels {
   TileKernel tile[kFilters][kTileSizes];
   DecideKernel<float> decide_f32[kReduced];
   DecideKernel<double> decide_f64[kReduced];
-  int code_step;  // bytes that sweep() takes at a time
   // Nanoseconds per pair: of a dimension in tile() and in sweep(), and of the comparison that ends a sweep.
   double tile_cost, sweep_cost, sweep_end;
   SweepKernel sweep[kTileSizes];
