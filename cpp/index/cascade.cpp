@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kFewRows = 2048;     // below this the plain kernel is done before a plan is made
 constexpr int64_t kFewSampled = 1024, kMostSampled = 4096, kSampleEvery = 128;
+constexpr int64_t kFewHeadDim = 24;    // below this a head is hardly shorter than the whole
 constexpr int64_t kProbes = 24;        // sample rows that play queries
 constexpr int64_t kNear = 10;          // neighbours that the plan thinks of
 constexpr int64_t kGroupRows = 384;    // rows per group
@@ -204,7 +205,7 @@ Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, doub
   best.plain = kernels().tile_cost * static_cast<double>(dim_);
   best.nanoseconds = kernels().sweep_cost * static_cast<double>(padded(dim_, kCodeStep)) + kernels().sweep_end +
                      (lattice_ ? 0 : passed * judging_);
-  if (effort == Effort::kFlat || dim_ < 24) return best;
+  if (effort == Effort::kFlat || dim_ < kFewHeadDim || count < kFewHeadDim) return best;
 
   // Heads: as many bytes as a whole number of code steps, the last one for the length of the rest.
   scale_ = std::ldexp(1.0, -std::ilogb(largest) - 1);

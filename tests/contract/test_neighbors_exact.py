@@ -23,7 +23,9 @@ from tests.reference.neighbors import (
 )
 from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
-CASES, BATCH = 2_400, 50
+CASES, BATCH = 4_800, 50
+FILTERS = ("auto", "plain", "flat", "heads")
+CODED = ("euclidean", "l2", "minkowski", "cosine")  # metrics that codes may filter
 NATIVE = ["euclidean", "manhattan", "chebyshev", "minkowski", "cosine"]
 
 
@@ -37,19 +39,25 @@ def oracle(case: Case) -> np.ndarray:
 
 
 @pytest.mark.parametrize("batch", range(CASES // BATCH))
-def test_random_problems(batch: int) -> None:
-    """Traps 1, 4, 5: offsets, exponents, duplicates, grids, outliers, awkward sizes; each case is named by number."""
+def test_random_problems(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traps 1, 4, 5: offsets, exponents, duplicates, grids, outliers, awkward sizes; each case is named by number.
+
+    Some 4,800 problems, those of Euclidean kind once for every filter: more than 10,000 searches.
+    """
     failures = []
     for number in range(batch * BATCH, (batch + 1) * BATCH):
         case = draw_case(number)
-        found = search(case).kneighbors(case.queries)
-        try:
-            assert_same_neighbours(
-                found, oracle(case), case.k, case.metric, case.p, own_row=case.queries is None, exact=case.exact
-            )
-        except AssertionError as error:
-            failures.append(f"{case}\n    {str(error).splitlines()[0]}")
-    assert not failures, f"{len(failures)} of {BATCH} cases\n" + "\n".join(failures)
+        truth = oracle(case)
+        for how in FILTERS if case.metric in CODED else FILTERS[:1]:
+            monkeypatch.setenv("TONARI_FILTER", how)
+            found = search(case).kneighbors(case.queries)
+            try:
+                assert_same_neighbours(
+                    found, truth, case.k, case.metric, case.p, own_row=case.queries is None, exact=case.exact
+                )
+            except AssertionError as error:
+                failures.append(f"{how}, {case}\n    {str(error).splitlines()[0]}")
+    assert not failures, f"{len(failures)} searches\n" + "\n".join(failures)
 
 
 def test_the_random_problems_reach_what_they_are_for() -> None:

@@ -19,10 +19,12 @@ import sklearn
 from joblib import Parallel, delayed
 
 import tonari
+from tests.reference.hostile_rows import draw_hostile
 from tests.reference.neighbor_cases import draw_case
 from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 RANDOM_CASES = range(0, 2_400, 8)
+CODED_CASES = range(1, 2_400, 24)
 INSTRUCTION_SETS = ("generic", "v2", "v3", "v4", "v4_vnni")
 
 # (rows, columns, queries, k, metric, p): sizes on both sides of every block and lane count.
@@ -139,12 +141,20 @@ def test_inside_joblib_workers(backend: str) -> None:
 
 
 def fingerprint() -> str:
-    """One number for distances, rows, votes and means over every problem, both types, and over random problems."""
+    """One number for distances, rows, votes and means over every problem, type and filter; for a process of its own."""
     digest = hashlib.sha256()
-    for number in RANDOM_CASES:
-        case = draw_case(number)
-        model = NearestNeighbors(n_neighbors=case.k, metric=case.metric, p=case.p, n_jobs=case.n_jobs).fit(case.rows)
-        digest.update(b"".join(part.tobytes() for part in model.kneighbors(case.queries)))
+    for how, numbers in (("auto", RANDOM_CASES), ("flat", CODED_CASES), ("heads", CODED_CASES)):
+        os.environ["TONARI_FILTER"] = how
+        for number in numbers:
+            case = draw_case(number)
+            model = NearestNeighbors(n_neighbors=case.k, metric=case.metric, p=case.p, n_jobs=case.n_jobs)
+            digest.update(b"".join(part.tobytes() for part in model.fit(case.rows).kneighbors(case.queries)))
+    for how in ("flat", "heads"):
+        os.environ["TONARI_FILTER"] = how
+        for name in ("decaying", "pixels", "outlier_columns", "far_away"):
+            rows, queries = (part.astype(np.float32) for part in draw_hostile(name, 2, 2_500, 70, 61))
+            digest.update(b"".join(part.tobytes() for part in NearestNeighbors().fit(rows).kneighbors(queries)))
+    os.environ["TONARI_FILTER"] = "auto"
     for problem in PROBLEMS:
         for dtype in DTYPES:
             model, queries = make(problem, dtype, n_jobs=2)
