@@ -339,9 +339,7 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
       const uint8_t* bytes = swept.data() + row * width;
       uint8_t* panel = panels_.data() + at / wide * sweep_dim_ * wide + at % wide * 4;
       for (int64_t j = 0; j < width; ++j) panel[j / 4 * wide * 4 + j % 4] = bytes[j];
-      const double loose =
-          left[row] == 0 ? 0 : static_cast<double>(left[row]) * static_cast<double>(left[row]) * (1 + 1 / trade_);
-      start_[at] = loose < 3e8 ? static_cast<int32_t>(std::ceil((loose - squares[row]) / 2)) : kAlways;
+      start_[at] = sweep_start(squares[row], left[row], trade_);
       if (centres_.count() > 0)
         farthest =
             std::max(farthest, centres_.farthest(bytes, static_cast<int32_t>(g)) + static_cast<double>(left[row]));

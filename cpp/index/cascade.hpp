@@ -15,6 +15,7 @@
 // Memory  one byte per value for codes, one more per swept dimension where these are fewer, 20 bytes per row
 #pragma once
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,6 +32,21 @@ namespace tonari {
 inline constexpr int64_t kMostCodeDim = 8192;
 inline constexpr int32_t kNever = -900'000'000, kAlways = 500'000'000;
 inline constexpr int32_t kOpen = -540'000'000, kClosed = 800'000'000;
+
+// The sweep's comparison. |c_x - c_q| <= R + r, R the query's reach and r the row's residual, implies for any trade > 0
+//     |c_x - c_q|^2 <= (1 + trade) R^2 + (1 + 1 / trade) r^2,
+// so with c_x c_q = (|c_x|^2 + |c_q|^2 - |c_x - c_q|^2) / 2 the row's start plus the product is at least the query's
+// threshold. Codes are swept as bytes c + 128 against signed bytes, hence the query's shift, 128 times its sum.
+inline int32_t sweep_start(int32_t square, float residual, double trade) {
+  if (residual == 0) return static_cast<int32_t>(-(static_cast<int64_t>(square) / 2));
+  const double loose = static_cast<double>(residual) * static_cast<double>(residual) * (1 + 1 / trade);
+  return loose < 3e8 ? static_cast<int32_t>(std::ceil((loose - square) / 2)) : kAlways;
+}
+inline int32_t sweep_threshold(int32_t square, int32_t shift, float reach, double trade) {
+  const double most = static_cast<double>(reach) * static_cast<double>(reach) * (1 + trade);
+  const double least = std::floor((square - most) / 2) + shift;
+  return least > kOpen ? static_cast<int32_t>(least) : kOpen;
+}
 
 // Which levels to use; kAuto plans from a sample.
 enum class Effort { kAuto, kPlain, kFlat, kHeads };

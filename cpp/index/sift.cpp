@@ -325,8 +325,6 @@ void Cascade<T>::Sifting::drain(int64_t i) {
   tighten(i);
 }
 
-// |c_x - c_q|^2 <= (R + r)^2, R the reach and r the row's residual, if it holds then so does
-//     c_x c_q - (|c_x|^2 - (1 + 1 / trade) r^2) / 2 >= (|c_q|^2 - (1 + trade) R^2) / 2
 template <class T>
 void Cascade<T>::Sifting::tighten(int64_t i) {
   if (work.passed[i]) return;
@@ -335,9 +333,7 @@ void Cascade<T>::Sifting::tighten(int64_t i) {
   const double reach = distance * c.sweep_unit_ * (1 + 0x1p-30) + static_cast<double>(asked.sweep_residual[q]);
   if (!(reach < static_cast<double>(work.reach[i]))) return;
   work.reach[i] = rounded_up(reach);
-  const double most = static_cast<double>(work.reach[i]) * static_cast<double>(work.reach[i]) * (1 + c.trade_);
-  const double least = std::floor((asked.sweep_square[q] - most) / 2) + asked.sweep_shift[q];
-  work.thresholds[i] = least > kOpen ? static_cast<int32_t>(least) : kOpen;
+  work.thresholds[i] = sweep_threshold(asked.sweep_square[q], asked.sweep_shift[q], work.reach[i], c.trade_);
   const double codes =
       (distance / c.step_ + static_cast<double>(asked.code_residual[q]) + static_cast<double>(c.most_residual_)) *
       (1 + 0x1p-20);

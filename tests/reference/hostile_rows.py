@@ -24,6 +24,18 @@ def _low_rank(rng: np.random.Generator, n: int, dim: int) -> Table:
     return rng.standard_normal((n, 3)) @ rng.standard_normal((3, dim)) + 5
 
 
+def _on_a_line(rng: np.random.Generator, n: int, dim: int) -> Table:
+    """Where the triangle inequality has no slack: a group's farthest row lies straight towards the query."""
+    return rng.random((n, 1)) * np.random.default_rng(2).standard_normal(dim)
+
+
+def _against_the_codes(rng: np.random.Generator, n: int, dim: int) -> Table:
+    """Steps of one, and what is left over all but half a step in every column, always towards or away from a row."""
+    half = rng.integers(-3, 4, ((n + 1) // 2, dim)) + rng.choice([-0.49, 0.49], ((n + 1) // 2, 1))
+    half[:, 0] = 126.5
+    return np.concatenate([half, -half])[:n]
+
+
 def _outlier_columns(rng: np.random.Generator, n: int, dim: int) -> Table:
     rows = rng.standard_normal((n, dim))
     rows[:, :: max(1, dim // 3)] *= 1e4
@@ -113,7 +125,7 @@ def _far_away(rng: np.random.Generator, n: int, dim: int) -> Table:
 
 
 _ALL: tuple[Maker, ...] = (
-    _decaying, _low_rank, _outlier_columns, _outlier_rows, _heavy_tails, _one_hot, _pixels, _tenths,
+    _decaying, _low_rank, _on_a_line, _against_the_codes, _outlier_columns, _outlier_rows, _heavy_tails, _one_hot, _pixels, _tenths,
     _nearly_a_lattice, _lattice_that_leaves_a_byte, _two_far_clouds, _many_tight_clouds, _all_equal,
     _all_equal_but_one, _huge, _denormal, _sizes_of_all_kinds, _drifting, _on_a_sphere, _far_away,
 )  # fmt: skip
