@@ -125,7 +125,8 @@ def _far_away(rng: np.random.Generator, n: int, dim: int) -> Table:
 
 
 _ALL: tuple[Maker, ...] = (
-    _decaying, _low_rank, _on_a_line, _against_the_codes, _outlier_columns, _outlier_rows, _heavy_tails, _one_hot, _pixels, _tenths,
+    _decaying, _low_rank, _on_a_line, _against_the_codes, _outlier_columns, _outlier_rows, _heavy_tails,
+    _one_hot, _pixels, _tenths,
     _nearly_a_lattice, _lattice_that_leaves_a_byte, _two_far_clouds, _many_tight_clouds, _all_equal,
     _all_equal_but_one, _huge, _denormal, _sizes_of_all_kinds, _drifting, _on_a_sphere, _far_away,
 )  # fmt: skip
