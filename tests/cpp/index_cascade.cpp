@@ -22,7 +22,9 @@ struct Pair {
   Pair(Numbers& numbers, int64_t dim, int64_t size) {
     int64_t square = 0;
     for (int64_t j = 0; j < dim; ++j) {
-      const auto draw = [&] { return static_cast<int32_t>(std::min<int64_t>(127, numbers.below(2 * size + 1) - size)); };
+      const auto draw = [&] {
+        return static_cast<int32_t>(std::min<int64_t>(127, numbers.below(2 * size + 1) - size));
+      };
       const int32_t row = draw(), query = numbers.below(3) == 0 ? draw() : std::max(-128, row - 1);
       row_square += row * row;
       query_square += query * query;
