@@ -22,8 +22,6 @@ constexpr int64_t kChunkBytes = 512 * 1024;  // of a chunk where there are no gr
 // Nanoseconds on the machine of benchmarks/results/kernels.json; only their proportions matter.
 constexpr double kPairCost = 22, kPairByte = 0.03, kJudgeCost = 12, kJudgeValue = 0.16;
 
-int64_t padded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 template <class T>
 std::vector<T> means(MatrixView<const T> rows) {
   std::vector<double> sum(rows.cols);
@@ -276,15 +274,15 @@ Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, doub
 
 template <class T>
 void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const InterruptCheck& interrupt) {
-  const int64_t count = rows.rows, tile = kernels().tile_queries[kTileSizes - 1];
+  const int64_t count = rows.rows, tile = kernels().tile_queries[kTileSizes - 1], wide = kernels().tile_rows;
   code_stride_ = padded(dim_, kCodeStride);
   const int64_t width = flat_ ? dim_ : frame_.size();
   sweep_dim_ = padded(width, kCodeStep);
   sweep_unit_ = flat_ ? 1 / step_ : scale_ * frame_.stretch() / sweep_step_;
   // First what is swept, row by row.
-  AlignedVector<uint8_t> swept(count * width);
-  std::vector<int32_t> squares(count);
-  std::vector<float> left(count);
+  UnsetVector<uint8_t> swept(count * sweep_dim_);
+  std::vector<int32_t> squares(count), group(count, 0);
+  std::vector<float> left(count), outer(count, 0.0f);
   const int64_t tiles = (count + tile - 1) / tile;
   std::vector<typename Frame<T>::Workspace> work(threads);
   parallel_for(tiles, threads, interrupt, [&](int64_t t, int worker, StopFlag&) {
@@ -295,75 +293,74 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
     for (int64_t i = 0; i < some; ++i) vectors[i] = rows.row(first + i);
     if (!flat_) frame_.place(vectors.data(), some, work[worker], z.data(), error.data());
     for (int64_t i = 0; i < some; ++i) {
-      uint8_t* bytes = swept.data() + (first + i) * width;
+      uint8_t* bytes = swept.data() + (first + i) * sweep_dim_;
       const Encoded encoded =
           flat_ ? encode(vectors[i], bytes)
                 : kernels().encode_f32(z.data() + i * width, middle_.data(), width, sweep_step_, bytes);
+      std::fill(bytes + width, bytes + sweep_dim_, uint8_t{0});
       squares[first + i] = encoded.square;
       const double residual =
           flat_ ? code_residual(encoded)
                 : (std::sqrt(encoded.residual) * (1 + 0x1p-20) + error[i]) / sweep_step_ * (1 + 0x1p-20);
-      left[first + i] = std::nextafter(static_cast<float>(residual), std::numeric_limits<float>::infinity());
-      if (residual == 0) left[first + i] = 0;
+      left[first + i] = residual == 0 ? 0 : rounded_up(residual);
     }
   });
+  const CodedRows coded{swept.data(), count, width, sweep_dim_};
   const int64_t groups = std::clamp<int64_t>(count / kGroupRows, 1, kMostGroups);
-  std::vector<int32_t> group(count, 0);
-  if (groups > 1 && !flat_) {
-    centres_ = Centres(swept.data(), count, width, groups, threads, interrupt);
+  if (groups > 1) {
+    centres_ = Centres(coded, groups, threads, interrupt);
     std::vector<Centres::Workspace> spaces(threads);
-    parallel_for(tiles, threads, interrupt, [&](int64_t t, int worker, StopFlag&) {
-      const int64_t first = t * tile;
-      centres_.nearest(swept.data() + first * width, std::min(tile, count - first), spaces[worker],
-                       group.data() + first, nullptr);
+    parallel_for((count + wide - 1) / wide, threads, interrupt, [&](int64_t p, int worker, StopFlag&) {
+      const int64_t first = p * wide, some = std::min(wide, count - first);
+      std::vector<int32_t> apart(wide);
+      centres_.nearest(swept.data() + first * sweep_dim_, squares.data() + first, some, spaces[worker],
+                       group.data() + first, apart.data());
+      for (int64_t i = 0; i < some; ++i)
+        outer[first + i] =
+            rounded_up((std::sqrt(static_cast<double>(apart[i])) + static_cast<double>(left[first + i])) * (1 + 0x1p-30));
     });
-    arrange(group, groups);
+    arrange(group, groups, outer);
   } else {
     const int64_t chunk = std::clamp<int64_t>(kChunkBytes / sweep_dim_, 64, 2048);
     for (int64_t i = 0; i < count; ++i) group[i] = static_cast<int32_t>(i / chunk);
-    arrange(group, (count + chunk - 1) / chunk);
+    arrange(group, (count + chunk - 1) / chunk, outer);
   }
-  const int64_t wide = kernels().tile_rows, panels = chunk_panels_.back();
-  panels_.assign(panels * sweep_dim_ * wide, 0);
+  const int64_t panels = chunk_panels_.back();
+  panels_.resize(panels * sweep_dim_ * wide);
   start_.assign(panels * wide, kNever);
   square_.assign(panels * wide, 0);
   residual_.assign(panels * wide, 0.0f);
-  if (!flat_) codes_.assign(panels * wide * code_stride_, 0);
-  radius_.assign(this->groups(), 0.0f);
-  std::vector<float> most(this->groups());
-  parallel_for(this->groups(), threads, interrupt, [&](int64_t g, int, StopFlag&) {
-    double farthest = 0;
-    for (int64_t at = chunk_panels_[g] * wide; at < chunk_panels_[g + 1] * wide; ++at) {
+  outer_.assign(panels, 0.0f);
+  if (!flat_) codes_.resize(panels * wide * code_stride_);
+  std::vector<float> most(panels);
+  parallel_for(panels, threads, interrupt, [&](int64_t p, int, StopFlag&) {
+    uint8_t* panel = panels_.data() + p * sweep_dim_ * wide;
+    std::fill(panel, panel + sweep_dim_ * wide, uint8_t{0});
+    for (int64_t at = p * wide; at < (p + 1) * wide; ++at) {
       const int64_t row = row_of_[at];
+      uint8_t* code = flat_ ? nullptr : codes_.data() + at * code_stride_;
+      if (!flat_) std::fill(code + (row < 0 ? 0 : dim_), code + code_stride_, uint8_t{0});
       if (row < 0) continue;
-      const uint8_t* bytes = swept.data() + row * width;
-      uint8_t* panel = panels_.data() + at / wide * sweep_dim_ * wide + at % wide * 4;
-      for (int64_t j = 0; j < width; ++j) panel[j / 4 * wide * 4 + j % 4] = bytes[j];
+      put_in_panel(swept.data() + row * sweep_dim_, sweep_dim_, wide, panel + at % wide * kCodeStep);
       start_[at] = sweep_start(squares[row], left[row], trade_);
-      if (centres_.count() > 0)
-        farthest =
-            std::max(farthest, centres_.farthest(bytes, static_cast<int32_t>(g)) + static_cast<double>(left[row]));
-      if (flat_) {
-        square_[at] = squares[row];
-        residual_[at] = left[row];
-      } else {
-        const Encoded encoded = encode(rows.row(row), codes_.data() + at * code_stride_);
+      outer_[p] = std::max(outer_[p], outer[row]);
+      square_[at] = squares[row];
+      residual_[at] = left[row];
+      if (!flat_) {
+        const Encoded encoded = encode(rows.row(row), code);
         const double residual = code_residual(encoded);
         square_[at] = encoded.square;
-        residual_[at] =
-            residual == 0 ? 0.0f : std::nextafter(static_cast<float>(residual), std::numeric_limits<float>::infinity());
+        residual_[at] = residual == 0 ? 0.0f : rounded_up(residual);
       }
+      most[p] = std::max(most[p], residual_[at]);
     }
-    for (int64_t at = chunk_panels_[g] * wide; at < chunk_panels_[g + 1] * wide; ++at)
-      most[g] = std::max(most[g], residual_[at]);
-    radius_[g] = std::nextafter(static_cast<float>(farthest), std::numeric_limits<float>::infinity());
   });
   most_residual_ = *std::max_element(most.begin(), most.end());
 }
 
-// Places: the rows of every group in ascending order, each group in whole panels.
+// Places: the rows of every group from its centre outwards, each group in whole panels.
 template <class T>
-void Cascade<T>::arrange(const std::vector<int32_t>& group, int64_t groups) {
+void Cascade<T>::arrange(const std::vector<int32_t>& group, int64_t groups, const std::vector<float>& outer) {
   const int64_t wide = kernels().tile_rows;
   std::vector<int64_t> members(groups);
   for (int32_t g : group) ++members[g];
@@ -373,6 +370,9 @@ void Cascade<T>::arrange(const std::vector<int32_t>& group, int64_t groups) {
   std::vector<int64_t> next(groups);
   for (int64_t g = 0; g < groups; ++g) next[g] = chunk_panels_[g] * wide;
   for (size_t i = 0; i < group.size(); ++i) row_of_[next[group[i]]++] = static_cast<int32_t>(i);
+  for (int64_t g = 0; g < groups; ++g)
+    std::stable_sort(row_of_.begin() + chunk_panels_[g] * wide, row_of_.begin() + next[g],
+                     [&](int32_t a, int32_t b) { return outer[a] < outer[b]; });
 }
 
 template class Cascade<float>;

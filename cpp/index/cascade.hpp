@@ -4,7 +4,8 @@
 // One idea. A vector v has a code c, whole numbers in [-128, 127], with |v - step c| <= r. Then for any two vectors
 //     |v_x - v_q| >= step |c_x - c_q| - r_x - r_q,
 // and what lies beyond the distance that still matters is left out, level by level, each level dearer and sharper:
-//   chunk   rows in groups around centres: |c_q - centre| - radius bounds a whole group
+//   chunk   rows in groups around centres, from the centre outwards: what lies within |c_q - centre| - reach of the centre
+//           is left out, often the whole group
 //   sweep   bytes of few dimensions (index/frame.hpp), or of all, against a tile of queries: one comparison a pair
 //   code    bytes of all dimensions, for the pairs that are left
 //   judge   float64 (index/judge.hpp). On a lattice the residuals are zero: there the codes decide by themselves.
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -32,6 +34,10 @@ namespace tonari {
 inline constexpr int64_t kMostCodeDim = 8192;
 inline constexpr int32_t kNever = -900'000'000, kAlways = 500'000'000;
 inline constexpr int32_t kOpen = -540'000'000, kClosed = 800'000'000;
+
+inline float rounded_up(double value) {
+  return std::nextafter(static_cast<float>(value), std::numeric_limits<float>::infinity());
+}
 
 // The sweep's comparison. |c_x - c_q| <= R + r, R the query's reach and r the row's residual, implies for any trade > 0
 //     |c_x - c_q|^2 <= (1 + trade) R^2 + (1 + 1 / trade) r^2,
@@ -67,7 +73,6 @@ class Cascade {
     AlignedVector<int8_t> sweep, code;
     std::vector<float> sweep_residual, code_residual;
     std::vector<int32_t> sweep_square, sweep_shift, code_square, code_shift;
-    std::vector<float> gap;  // [query][group]: lower bound of the distance from any row of the group, residuals aside
   };
   int64_t most_asked() const;  // queries of one Asked that stay within 64 MiB
   Asked ask(MatrixView<const T> queries, int64_t first, int64_t last, int threads,
@@ -75,9 +80,14 @@ class Cascade {
 
   struct Workspace {
     std::vector<Open> open;
-    AlignedVector<int8_t> sweep;
-    AlignedVector<int32_t> thresholds;
+    Centres::Workspace centres;
+    AlignedVector<int32_t> apart;  // [group][query of the block]: squared distance of the query's code from the centre
+    std::vector<int32_t> chosen, first_panel, sorted, counts;  // queries that a group may matter to
+    AlignedVector<int8_t> tile;  // what is swept at once
+    AlignedVector<int32_t> tile_thresholds;
+    std::vector<int32_t> thresholds;
     std::vector<float> reach;
+    std::vector<double> limit;
     std::vector<int64_t> farthest;  // squared distance of codes beyond which no row matters, whatever its residual
     std::vector<CodeHit> hits;
     std::vector<CodePair> pairs;
@@ -108,7 +118,7 @@ class Cascade {
   Plan plan(MatrixView<const T> sample, int64_t rows, double largest, Effort effort, int threads,
             const InterruptCheck& interrupt);
   void code_rows(MatrixView<const T> rows, int threads, const InterruptCheck& interrupt);
-  void arrange(const std::vector<int32_t>& group, int64_t groups);
+  void arrange(const std::vector<int32_t>& group, int64_t groups, const std::vector<float>& outer);
   Encoded encode(const T* vector, uint8_t* bytes) const;
   double code_residual(const Encoded& encoded) const;
 
@@ -118,7 +128,7 @@ class Cascade {
   double step_ = 1, rounding_ = 0;
   bool lattice_ = false;  // residual 0 means: the code is the vector
   int64_t code_stride_ = 0;
-  AlignedVector<uint8_t> codes_;
+  UnsetVector<uint8_t> codes_;
   std::vector<int32_t> square_;
   std::vector<float> residual_;
   float most_residual_ = 0;
@@ -128,14 +138,14 @@ class Cascade {
   std::vector<float> middle_;
   double scale_ = 1, sweep_step_ = 1, sweep_unit_ = 1;  // sweep_unit_: of a true distance
   int64_t sweep_dim_ = 0;
-  AlignedVector<uint8_t> panels_;
+  UnsetVector<uint8_t> panels_;
   AlignedVector<int32_t> start_;
   double trade_ = 0;  // epsilon of (R + r)^2 <= (1 + epsilon) R^2 + (1 + 1 / epsilon) r^2: rows bring r, queries R
-  // Places: rows in the order of their groups, every group in whole panels.
+  // Places: rows in the order of their groups and outwards within, every group in whole panels.
   std::vector<int32_t> row_of_;
   std::vector<int64_t> chunk_panels_;
   Centres centres_;
-  std::vector<float> radius_;
+  std::vector<float> outer_;  // per panel: no row of its group up to here lies farther from the centre
   // Nanoseconds: of a pair at the code level, of a judged row, and of a pair in the plain kernel.
   double coding_ = 0, judging_ = 0, plain_ = 0;
   bool forced_ = false;

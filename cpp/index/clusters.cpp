@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/random.hpp"
 #include "kernels/table.hpp"
 
 namespace tonari {
@@ -12,103 +11,95 @@ namespace {
 
 constexpr int64_t kSampled = 24;  // rows per centre that k-means looks at
 constexpr int kRounds = 4;
-constexpr double kUnit = 0x1p-24;
-
-int64_t tile() { return kernels().tile_queries[kTileSizes - 1]; }
+constexpr int32_t kNoCentre = -1'500'000'000;  // start of padding: no product brings it near a centre's
 
 }  // namespace
 
-Centres::Centres(const uint8_t* bytes, int64_t rows, int64_t dim, int64_t count, int threads,
-                 const InterruptCheck& interrupt)
-    : dim_(dim), count_(count) {
-  const int64_t sampled = std::min(rows, kSampled * count);
-  std::vector<int64_t> sample(sampled);
-  for (int64_t i = 0; i < sampled; ++i) sample[i] = i * rows / sampled;
-  std::vector<float> centres(count * dim);
-  for (int64_t c = 0; c < count; ++c) {
-    const uint8_t* from = bytes + sample[c * sampled / count] * dim;
-    for (int64_t j = 0; j < dim; ++j) centres[c * dim + j] = static_cast<float>(from[j]) - 128.0f;
-  }
-  pack(centres);
-  const int64_t tiles = (sampled + tile() - 1) / tile();
-  std::vector<int32_t> which(sampled);
+Centres::Centres(const CodedRows& coded, int64_t count, int threads, const InterruptCheck& interrupt)
+    : width_(coded.width), dim_(coded.stride), count_(count) {
+  const int64_t wide = kernels().tile_rows, stride = coded.stride;
+  const int64_t sampled = std::min(coded.rows, kSampled * count);
+  AlignedVector<uint8_t> sample(sampled * stride);
+  for (int64_t i = 0; i < sampled; ++i)
+    std::copy_n(coded.bytes + i * coded.rows / sampled * stride, stride, sample.data() + i * stride);
+  std::vector<uint8_t> codes(count * stride);
+  for (int64_t c = 0; c < count; ++c)
+    std::copy_n(sample.data() + c * sampled / count * stride, stride, codes.data() + c * stride);
+  settle(codes);
+  const int64_t panels = (sampled + wide - 1) / wide;
+  const std::vector<int32_t> squares(wide, 0);
+  std::vector<int32_t> which(sampled), apart(panels * wide);
   std::vector<Workspace> work(threads);
   for (int round = 0; round < kRounds; ++round) {
-    parallel_for(tiles, threads, interrupt, [&](int64_t t, int worker, StopFlag&) {
-      const int64_t first = t * tile(), last = std::min(sampled, first + tile());
-      AlignedVector<uint8_t> some((last - first) * dim);
-      for (int64_t i = first; i < last; ++i) std::copy_n(bytes + sample[i] * dim, dim, some.data() + (i - first) * dim);
-      nearest(some.data(), last - first, work[worker], which.data() + first, nullptr);
+    parallel_for(panels, threads, interrupt, [&](int64_t p, int worker, StopFlag&) {
+      const int64_t first = p * wide;
+      nearest(sample.data() + first * stride, squares.data(), std::min(wide, sampled - first), work[worker],
+              which.data() + first, apart.data() + first);
     });
-    std::vector<double> sums(count * dim);
-    std::vector<int64_t> members(count);
+    std::vector<int64_t> sums(count * width_), members(count);
     for (int64_t i = 0; i < sampled; ++i) {
-      double* sum = sums.data() + which[i] * dim;
-      const uint8_t* from = bytes + sample[i] * dim;
-      for (int64_t j = 0; j < dim; ++j) sum[j] += static_cast<double>(from[j]) - 128;
+      int64_t* sum = sums.data() + which[i] * width_;
+      for (int64_t j = 0; j < width_; ++j) sum[j] += sample[i * stride + j];
       ++members[which[i]];
     }
     for (int64_t c = 0; c < count; ++c)
-      for (int64_t j = 0; j < dim && members[c] > 0; ++j)
-        centres[c * dim + j] = static_cast<float>(sums[c * dim + j] / static_cast<double>(members[c]));
-    pack(centres);
+      for (int64_t j = 0; j < width_ && members[c] > 0; ++j)
+        codes[c * stride + j] = static_cast<uint8_t>((sums[c * width_ + j] + members[c] / 2) / members[c]);
+    settle(codes);
   }
 }
 
-void Centres::pack(const std::vector<float>& centres) {
-  const int64_t wide = kernels().tile_rows, panels = (count_ + wide - 1) / wide;
-  centres_ = centres;
-  panels_.assign(panels * dim_ * wide, 0.0f);
-  square_.assign(count_, 0.0f);
+void Centres::settle(const std::vector<uint8_t>& codes) {
+  const int64_t tile = kernels().tile_queries[kTileSizes - 1];
+  padded_ = (count_ + tile - 1) / tile * tile;
+  codes_.assign(padded_ * dim_, 0);
+  square_.assign(padded_, 0);
+  shift_.assign(padded_, 0);
+  start_.assign(padded_, kNoCentre);
   for (int64_t c = 0; c < count_; ++c) {
-    double square = 0;
-    for (int64_t j = 0; j < dim_; ++j) {
-      const float value = centres[c * dim_ + j];
-      panels_[(c / wide * dim_ + j) * wide + c % wide] = value;
-      square += static_cast<double>(value) * static_cast<double>(value);
+    int32_t sum = 0;
+    for (int64_t j = 0; j < width_; ++j) {
+      const int32_t code = codes[c * dim_ + j] - 128;
+      codes_[c * dim_ + j] = static_cast<int8_t>(code);
+      sum += code;
+      square_[c] += code * code;
     }
-    square_[c] = static_cast<float>(square);
+    shift_[c] = -128 * sum;
+    start_[c] = shift_[c] - square_[c] / 2;
   }
 }
 
-// |x - c|^2 = |x|^2 - 2 x c + |c|^2, off by at most 4 gamma |x| |c| + 4 u (|x|^2 + |c|^2).
-void Centres::nearest(const uint8_t* bytes, int64_t vectors, Workspace& work, int32_t* which, float* distances) const {
-  const int64_t wide = kernels().tile_rows, panels = (count_ + wide - 1) / wide;
-  work.vectors.assign(tile() * dim_, 0.0f);
-  work.products.resize(panels * tile() * wide);
-  for (int64_t i = 0; i < vectors * dim_; ++i) work.vectors[i] = static_cast<float>(bytes[i]) - 128.0f;
-  for (int64_t p = 0; p < panels; ++p)
-    kernels().project(panels_.data() + p * dim_ * wide, dim_, work.vectors.data(), dim_,
-                      work.products.data() + p * tile() * wide);
-  const float gamma = static_cast<float>((kProjectChunk + static_cast<double>(dim_) / kProjectChunk + 8) * 4 * kUnit);
+void Centres::pack(const uint8_t* bytes, int64_t vectors, Workspace& work) const {
+  const int64_t wide = kernels().tile_rows;
+  work.panel.resize(wide * dim_);
+  for (int64_t r = 0; r < vectors; ++r) put_in_panel(bytes + r * dim_, dim_, wide, work.panel.data() + 4 * r);
+}
+
+// |x - c|^2 = |x|^2 + |c|^2 - 2 x c, and start + product = x c - |c|^2 / 2 is greatest where this is least.
+void Centres::nearest(const uint8_t* bytes, const int32_t* squares, int64_t vectors, Workspace& work, int32_t* which,
+                      int32_t* apart) const {
+  const int64_t wide = kernels().tile_rows;
+  pack(bytes, vectors, work);
+  work.products.resize(std::max<size_t>(work.products.size(), 2 * wide));
+  int32_t *best = work.products.data(), *found = best + wide;
+  kernels().closest(work.panel.data(), dim_, codes_.data(), start_.data(), padded_, best, found);
   for (int64_t i = 0; i < vectors; ++i) {
-    const float* own = work.vectors.data() + i * dim_;
-    double sum = 0;
-    for (int64_t j = 0; j < dim_; ++j) sum += static_cast<double>(own[j]) * static_cast<double>(own[j]);
-    const float square = static_cast<float>(sum);
-    float least = 0;
-    which[i] = -1;
-    for (int64_t c = 0; c < count_; ++c) {
-      const float apart = square + square_[c] - 2 * work.products[(c / wide * tile() + i) * wide + c % wide];
-      if (which[i] < 0 || apart < least) {
-        least = apart;
-        which[i] = static_cast<int32_t>(c);
-      }
-      if (distances == nullptr) continue;
-      const float sure = apart - gamma * (square + square_[c]);
-      distances[i * count_ + c] = sure > 0 ? std::sqrt(sure) * (1 - 4 * static_cast<float>(kUnit)) : 0.0f;
-    }
+    const int32_t c = which[i] = found[i];
+    apart[i] = squares[i] + square_[c] - 2 * (best[i] + square_[c] / 2);
   }
 }
 
-double Centres::farthest(const uint8_t* bytes, int32_t which) const {
-  const float* centre = centres_.data() + which * dim_;
-  double sum = 0;
-  for (int64_t j = 0; j < dim_; ++j) {
-    const double off = static_cast<double>(bytes[j]) - 128 - static_cast<double>(centre[j]);
-    sum += off * off;
+void Centres::distances(const uint8_t* bytes, const int32_t* squares, int64_t vectors, Workspace& work, int32_t* apart,
+                        int64_t stride) const {
+  const int64_t wide = kernels().tile_rows;
+  pack(bytes, vectors, work);
+  work.products.resize(std::max<size_t>(work.products.size(), padded_ * wide));
+  kernels().products(work.panel.data(), dim_, codes_.data(), shift_.data(), padded_, work.products.data());
+  for (int64_t c = 0; c < count_; ++c) {
+    const int32_t* product = work.products.data() + c * wide;
+    int32_t* out = apart + c * stride;
+    for (int64_t i = 0; i < vectors; ++i) out[i] = squares[i] + square_[c] - 2 * product[i];
   }
-  return std::sqrt(sum) * (1 + 0x1p-30);
 }
 
 }  // namespace tonari

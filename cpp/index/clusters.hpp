@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coded rows grouped around centres, so that a search meets its nearest rows first and leaves far groups out.
+// Coded rows grouped around centres, so that a search meets its nearest rows first and leaves far ones out.
 //
-// How     a few rounds of k-means on a sample of rows, then every row to its nearest centre
-// Time    rows * centres * dim multiply-adds
+// How     a few rounds of k-means on a sample of rows, then every row to its nearest centre; centres are codes themselves,
+//         so that every distance from them is a whole number, exact
+// Time    rows * centres * dim multiply-adds of bytes
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/memory.hpp"
@@ -12,31 +14,42 @@
 
 namespace tonari {
 
-// Centres in code units, and lower bounds of the distances of coded vectors from them.
+// Lays `dim` bytes, a multiple of kCodeStep, into a panel of the sweep's form; `place` is the row's first byte there.
+inline void put_in_panel(const uint8_t* bytes, int64_t dim, int64_t tile_rows, uint8_t* place) {
+  for (int64_t j = 0; j < dim; j += 4, place += 4 * tile_rows) std::memcpy(place, bytes + j, 4);
+}
+
+// Codes + 128, one row after the other, `stride` bytes apart; of these `width` hold codes and the rest are 0.
+struct CodedRows {
+  const uint8_t* bytes = nullptr;
+  int64_t rows = 0, width = 0, stride = 0;
+};
+
 class Centres {
  public:
   Centres() = default;
-  // bytes: rows x dim codes + 128.
-  Centres(const uint8_t* bytes, int64_t rows, int64_t dim, int64_t count, int threads, const InterruptCheck& interrupt);
+  Centres(const CodedRows& coded, int64_t count, int threads, const InterruptCheck& interrupt);
 
   int64_t count() const { return count_; }
 
   struct Workspace {
-    AlignedVector<float> vectors, products;
+    AlignedVector<uint8_t> panel;
+    AlignedVector<int32_t> products;
   };
-  // The nearest centre of each of up to a full tile of coded vectors, `dim` bytes apart, and, where wanted, lower bounds
-  // of the distances from all: [vector][count].
-  void nearest(const uint8_t* bytes, int64_t vectors, Workspace& work, int32_t* which, float* distances) const;
-  // An upper bound of the distance of a coded vector from centre `which`.
-  double farthest(const uint8_t* bytes, int32_t which) const;
+  // The nearest centre of each of up to tile_rows coded vectors and the squared distance from it.
+  void nearest(const uint8_t* bytes, const int32_t* squares, int64_t vectors, Workspace& work, int32_t* which,
+               int32_t* apart) const;
+  // Squared distances of up to tile_rows coded vectors from all centres: apart[centre * stride + vector].
+  void distances(const uint8_t* bytes, const int32_t* squares, int64_t vectors, Workspace& work, int32_t* apart,
+                 int64_t stride) const;
 
  private:
-  void pack(const std::vector<float>& centres);
+  void settle(const std::vector<uint8_t>& codes);
+  void pack(const uint8_t* bytes, int64_t vectors, Workspace& work) const;
 
-  int64_t dim_ = 0, count_ = 0;
-  std::vector<float> centres_;
-  AlignedVector<float> panels_;  // [panel][dim][tile_rows]
-  std::vector<float> square_;
+  int64_t width_ = 0, dim_ = 0, count_ = 0, padded_ = 0;
+  AlignedVector<int8_t> codes_;  // [padded_][dim_]
+  std::vector<int32_t> square_, shift_, start_;
 };
 
 }  // namespace tonari

@@ -4,6 +4,8 @@
 // encode    v = vector - centre as bytes on a lattice of one step, and what that leaves over
 // sweep     a tile of queries against a run of panels, accumulators in registers over the whole of dim, four bytes a step;
 //           a pair survives where start[row] + sum row * query >= threshold[query]
+// closest   for every row of a panel the query with the greatest start[query] + sum row * query, the first of equals
+// products  start[query] + sum row * query of a panel with many queries
 // pairs     products of chosen pairs (row, query) out of rows and queries that lie row by row
 // Cost      sweep: QUERIES * VECTORS steps per VECTORS loads and QUERIES broadcasts, 4 N multiply-adds a step
 
@@ -52,6 +54,35 @@ Encoded encode(const T* vector, const T* centre, int64_t dim, double step, uint8
           static_cast<int32_t>(sum_of_lanes(sum))};
 }
 
+// sum += products of a panel's rows with QUERIES queries that lie dim bytes apart.
+template <int N, int VECTORS, int QUERIES>
+TONARI_INLINE void add_products(const uint8_t* panel, const int8_t* queries, int64_t dim,
+                                Ints<N> (&sum)[QUERIES][VECTORS]) {
+  for (int64_t j = 0; j < dim; j += 4) {
+    Quads<N> row[VECTORS];
+    TONARI_UNROLL
+    for (int v = 0; v < VECTORS; ++v) row[v] = Quads<N>::load(panel + 4 * v * N);
+    TONARI_UNROLL
+    for (int q = 0; q < QUERIES; ++q) {
+      const Quads<N> query = Quads<N>::broadcast(queries + q * dim + j);
+      TONARI_UNROLL
+      for (int v = 0; v < VECTORS; ++v) sum[q][v] = multiply_add(row[v], query, sum[q][v]);
+    }
+    panel += 4 * N * VECTORS;
+  }
+}
+
+template <int N, int VECTORS, int QUERIES>
+TONARI_INLINE void add_products(const uint8_t* panel, const int8_t* queries, const int32_t* start, int64_t dim,
+                                Ints<N> (&sum)[QUERIES][VECTORS]) {
+  TONARI_UNROLL
+  for (int q = 0; q < QUERIES; ++q) {
+    TONARI_UNROLL
+    for (int v = 0; v < VECTORS; ++v) sum[q][v] = Ints<N>::broadcast(start[q]);
+  }
+  add_products<N, VECTORS, QUERIES>(panel, queries, dim, sum);
+}
+
 template <int N, int VECTORS, int QUERIES>
 int sweep(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t panel_count, const int8_t* queries,
           const int32_t* thresholds, CodeHit* hits) {
@@ -65,18 +96,8 @@ int sweep(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t pane
       TONARI_UNROLL
       for (int v = 0; v < VECTORS; ++v) sum[q][v] = Ints<N>::load(start + v * N);
     }
-    for (int64_t j = 0; j < dim; j += 4) {
-      Quads<N> row[VECTORS];
-      TONARI_UNROLL
-      for (int v = 0; v < VECTORS; ++v) row[v] = Quads<N>::load(panels + 4 * v * N);
-      TONARI_UNROLL
-      for (int q = 0; q < QUERIES; ++q) {
-        const Quads<N> query = Quads<N>::broadcast(queries + q * dim + j);
-        TONARI_UNROLL
-        for (int v = 0; v < VECTORS; ++v) sum[q][v] = multiply_add(row[v], query, sum[q][v]);
-      }
-      panels += 4 * kRows;
-    }
+    add_products<N, VECTORS, QUERIES>(panels, queries, dim, sum);
+    panels += dim * kRows;
     start += kRows;
     const int32_t first = static_cast<int32_t>(panel) * kRows;
     TONARI_UNROLL
@@ -98,6 +119,46 @@ int sweep(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t pane
     }
   }
   return count;
+}
+
+template <int N, int VECTORS, int QUERIES>
+void closest(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start, int64_t count,
+             int32_t* best, int32_t* which) {
+  constexpr uint32_t kAll = static_cast<uint32_t>((uint64_t{1} << N) - 1);
+  for (int i = 0; i < N * VECTORS; ++i) best[i] = INT32_MIN, which[i] = 0;
+  for (int64_t first = 0; first < count; first += QUERIES) {
+    Ints<N> sum[QUERIES][VECTORS];
+    add_products<N, VECTORS, QUERIES>(panel, queries + first * dim, start + first, dim, sum);
+    TONARI_UNROLL
+    for (int q = 0; q < QUERIES; ++q) {
+      TONARI_UNROLL
+      for (int v = 0; v < VECTORS; ++v) {
+        uint32_t better = kAll & ~at_most(sum[q][v], Ints<N>::load(best + v * N));
+        if (better == 0) continue;
+        int32_t values[N];
+        sum[q][v].store(values);
+        for (; better != 0; better &= better - 1) {
+          const int lane = lowest_bit(better);
+          best[v * N + lane] = values[lane];
+          which[v * N + lane] = static_cast<int32_t>(first) + q;
+        }
+      }
+    }
+  }
+}
+
+template <int N, int VECTORS, int QUERIES>
+void products(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start, int64_t count,
+              int32_t* out) {
+  for (int64_t first = 0; first < count; first += QUERIES) {
+    Ints<N> sum[QUERIES][VECTORS];
+    add_products<N, VECTORS, QUERIES>(panel, queries + first * dim, start + first, dim, sum);
+    TONARI_UNROLL
+    for (int q = 0; q < QUERIES; ++q) {
+      TONARI_UNROLL
+      for (int v = 0; v < VECTORS; ++v) sum[q][v].store(out + ((first + q) * VECTORS + v) * N);
+    }
+  }
 }
 
 template <int N>

@@ -53,6 +53,13 @@ struct CodeHit {
 using SweepKernel = int (*)(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t panel_count,
                             const int8_t* queries, const int32_t* thresholds, CodeHit* hits);
 
+// A panel's tile_rows rows against `count` queries, a multiple of the full tile, dim bytes apart: best and which
+// [tile_rows], or out [query][tile_rows].
+using ClosestKernel = void (*)(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start,
+                               int64_t count, int32_t* best, int32_t* which);
+using ProductsKernel = void (*)(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start,
+                                int64_t count, int32_t* out);
+
 struct CodePair {
   int32_t row, query;
 };
@@ -75,6 +82,8 @@ struct Kernels {
   // Nanoseconds per pair: of a dimension in tile() and in sweep(), and of the comparison that ends a sweep.
   double tile_cost, sweep_cost, sweep_end;
   SweepKernel sweep[kTileSizes];
+  ClosestKernel closest;
+  ProductsKernel products;
   PairsKernel pairs;
   EncodeKernel<float> encode_f32;
   EncodeKernel<double> encode_f64;
