@@ -16,9 +16,12 @@ constexpr int64_t kFewSampled = 1024, kMostSampled = 4096, kSampleEvery = 128;
 constexpr int64_t kFewHeadDim = 24;    // below this a head is hardly shorter than the whole
 constexpr int64_t kProbes = 24;        // sample rows that play queries
 constexpr int64_t kNear = 10;          // neighbours that the plan thinks of
+constexpr double kMostCode = 126.5;
+constexpr int64_t kPlannedRows = 32, kMostPlanned = 64;  // rows per group and groups of the sample
+constexpr double kUselessShare = 0.9;  // of the pairs that groups leave: above it they cost more than they save
 constexpr int64_t kGroupRows = 384;    // rows per group
 constexpr int64_t kMostGroups = 1024;
-constexpr int64_t kChunkBytes = 512 * 1024;  // of a chunk where there are no groups: half of a small L2
+constexpr int64_t kChunkBytes = 128 * 1024;  // of a chunk where there are no groups
 // Nanoseconds on the machine of benchmarks/results/kernels.json; only their proportions matter.
 constexpr double kPairCost = 22, kPairByte = 0.03, kJudgeCost = 12, kJudgeValue = 0.16;
 
@@ -82,6 +85,7 @@ std::unique_ptr<const Cascade<T>> Cascade<T>::build(MatrixView<const T> rows, do
   const Plan plan = cascade->plan(sample, rows.rows, largest, effort, threads, interrupt);
   if (!forced && plan.nanoseconds > plan.plain) return nullptr;
   cascade->flat_ = plan.flat;
+  cascade->grouped_ = forced || plan.share < kUselessShare;
   cascade->trade_ = plan.trade;
   cascade->code_rows(rows, threads, interrupt);
   cascade->forced_ = forced;
@@ -138,7 +142,7 @@ void Cascade<T>::fit_range(MatrixView<const T> sample) {
     }
   }
   const double range = common_range(largest);
-  step_ = (range > 0 ? range : std::max(magnitude, 0x1p-400)) / 126.5;
+  step_ = (range > 0 ? range : std::max(magnitude, 0x1p-400)) / kMostCode;
   rounding_ = 0x1p-51 * magnitude * std::sqrt(static_cast<double>(dim_));
 }
 
@@ -195,14 +199,14 @@ Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, doub
   std::vector<double> typical = matters;
   std::nth_element(typical.begin(), typical.begin() + probes / 2, typical.end());
   const double middling = typical[probes / 2];
-  const auto trade = [](double residual, double reach) {
-    return std::clamp(residual / (reach + residual), 0x1p-20, 1.0);
-  };
+  const auto trade = [](double left, double reach) { return std::clamp(left / (reach + left), 0x1p-20, 1.0); };
   Plan best;
   best.trade = trade(residual, middling);
   best.plain = kernels().tile_cost * static_cast<double>(dim_);
-  best.nanoseconds = kernels().sweep_cost * static_cast<double>(padded(dim_, kCodeStep)) + kernels().sweep_end +
-                     (lattice_ ? 0 : passed * judging_);
+  best.share = share_met(sample, matters);
+  best.nanoseconds =
+      best.share * (kernels().sweep_cost * static_cast<double>(padded(dim_, kCodeStep)) + kernels().sweep_end) +
+      (lattice_ ? 0 : passed * judging_);
   if (effort == Effort::kFlat || dim_ < kFewHeadDim || count < kFewHeadDim) return best;
 
   // Heads: as many bytes as a whole number of code steps, the last one for the length of the rest.
@@ -210,44 +214,33 @@ Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, doub
   const int64_t most = std::min<int64_t>({128, padded(dim_ / 2, 4), padded(count / 2, 4)});
   const Frame<T> frame(sample.slice(0, std::min(count, kFewSampled)), means(sample), scale_, most - 1, threads,
                        interrupt);
-  const int64_t size = frame.size(), tile = kernels().tile_queries[kTileSizes - 1];
-  std::vector<float> z(count * size);
-  std::vector<double> error(count);
-  typename Frame<T>::Workspace work;
-  for (int64_t first = 0; first < count; first += tile) {
-    const int64_t some = std::min(tile, count - first);
-    std::vector<const T*> vectors(some);
-    for (int64_t i = 0; i < some; ++i) vectors[i] = sample.row(first + i);
-    frame.place(vectors.data(), some, work, z.data() + first * size, error.data() + first);
-  }
-  Plan heads{false, 0, std::numeric_limits<double>::infinity(), best.plain, 1};
-  std::vector<float> tail(count);
+  const int64_t size = frame.size();
+  std::vector<float> z = placed(frame, sample, threads, interrupt);
+  Plan heads = best;
+  heads.flat = false;
+  heads.nanoseconds = std::numeric_limits<double>::infinity();
+  std::vector<double> tail(count), length(count);
   for (int64_t width = 16; width <= size; width += width < 32 ? 16 : 32) {
     const int64_t head = width - 1;
-    double most_tail = 0, least_tail = std::numeric_limits<double>::infinity();
-    std::vector<double> largest_of(count);
+    const double slots = static_cast<double>(width);
     for (int64_t i = 0; i < count; ++i) {
-      double rest = 0;
-      for (int64_t j = head; j < size; ++j)
-        rest += static_cast<double>(z[i * size + j]) * static_cast<double>(z[i * size + j]);
-      tail[i] = static_cast<float>(std::sqrt(rest));
-      most_tail = std::max(most_tail, static_cast<double>(tail[i]));
-      least_tail = std::min(least_tail, static_cast<double>(tail[i]));
-      for (int64_t j = 0; j < head; ++j)
-        largest_of[i] = std::max(largest_of[i], std::fabs(static_cast<double>(z[i * size + j])));
+      double rest = 0, along = 0;
+      for (int64_t j = 0; j < size; ++j) {
+        const double value = static_cast<double>(z[i * size + j]);
+        (j < head ? along : rest) += value * value;
+      }
+      tail[i] = std::sqrt(rest);
+      // The largest of so many coordinates of a vector turned at random.
+      length[i] = std::sqrt(2 * std::log(slots) * along / slots);
     }
-    const double middle = (most_tail + least_tail) / 2;
-    for (int64_t i = 0; i < count; ++i)
-      largest_of[i] = std::max(largest_of[i], std::fabs(static_cast<double>(tail[i]) - middle));
-    const double step = common_range(largest_of) / 126.5;
-    if (!(step > 0)) break;
-    const double left_over = step * std::sqrt(static_cast<double>(width) / 12);
+    const double left_over = common_range(length) / kMostCode * std::sqrt(slots / 12);
+    if (!(left_over > 0)) break;
     double survive = 0;
     for (int64_t p = 0; p < probes; ++p) {
       const int64_t probe = p * count / probes;
       const double reach = matters[p] * scale_ + 2 * left_over;
       for (int64_t i = 0; i < count; ++i) {
-        double sum = static_cast<double>(tail[i] - tail[probe]) * static_cast<double>(tail[i] - tail[probe]);
+        double sum = (tail[i] - tail[probe]) * (tail[i] - tail[probe]);
         for (int64_t j = 0; j < head; ++j) {
           const double off = static_cast<double>(z[i * size + j] - z[probe * size + j]);
           sum += off * off;
@@ -256,20 +249,81 @@ Cascade<T>::Plan Cascade<T>::plan(MatrixView<const T> sample, int64_t rows, doub
       }
     }
     survive = std::max(0.0, survive - static_cast<double>(probes)) / pairs;
-    const double cost = kernels().sweep_cost * static_cast<double>(width) + kernels().sweep_end + survive * coding_ +
+    const double cost = best.share * (kernels().sweep_cost * slots + kernels().sweep_end) + survive * coding_ +
                         (lattice_ ? 0 : passed * judging_);
     if (cost < heads.nanoseconds) {
       heads.nanoseconds = cost;
       heads.head = head;
       heads.trade = trade(left_over, middling * scale_);
-      middle_.assign(width, 0.0f);
-      middle_[head] = static_cast<float>(middle);
-      sweep_step_ = step;
     }
   }
   if (heads.head == 0 || (effort != Effort::kHeads && heads.nanoseconds > 0.8 * best.nanoseconds)) return best;
-  frame_ = frame.narrowed(heads.head);
+  frame_ = frame.turned(heads.head);
+  z = placed(frame_, sample, threads, interrupt);
+  fit_heads(z, count);
   return heads;
+}
+
+// The share of all pairs that groups leave to be swept.
+template <class T>
+double Cascade<T>::share_met(MatrixView<const T> sample, const std::vector<double>& matters) const {
+  const int64_t count = sample.rows, stride = padded(dim_, kCodeStep), probes = static_cast<int64_t>(matters.size());
+  const int64_t groups = std::min(kMostPlanned, count / kPlannedRows);
+  if (groups < 2) return 1;
+  AlignedVector<uint8_t> bytes(count * stride, 0);
+  std::vector<int32_t> squares(count), group(count), apart(count);
+  for (int64_t i = 0; i < count; ++i) squares[i] = encode(sample.row(i), bytes.data() + i * stride).square;
+  const Centres centres({bytes.data(), count, dim_, stride}, groups, 1, {});
+  const int64_t wide = kernels().tile_rows;
+  Centres::Workspace work;
+  for (int64_t i = 0; i < count; i += wide)
+    centres.nearest(bytes.data() + i * stride, squares.data() + i, std::min(wide, count - i), work, group.data() + i,
+                    apart.data() + i);
+  std::vector<int32_t> from(groups);
+  double met = 0;
+  for (int64_t p = 0; p < probes; ++p) {
+    const int64_t probe = p * count / probes;
+    centres.distances(bytes.data() + probe * stride, squares.data() + probe, 1, work, from.data(), 1);
+    const double reach = matters[p] / step_;
+    for (int64_t i = 0; i < count; ++i)
+      met += std::sqrt(static_cast<double>(apart[i])) >= std::sqrt(static_cast<double>(from[group[i]])) - reach ? 1 : 0;
+  }
+  return met / static_cast<double>(probes * count);
+}
+
+template <class T>
+std::vector<float> Cascade<T>::placed(const Frame<T>& frame, MatrixView<const T> rows, int threads,
+                                      const InterruptCheck& interrupt) const {
+  const int64_t size = frame.size(), tile = kernels().tile_queries[kTileSizes - 1];
+  std::vector<float> z(rows.rows * size);
+  std::vector<double> error(rows.rows);
+  std::vector<typename Frame<T>::Workspace> work(threads);
+  parallel_for((rows.rows + tile - 1) / tile, threads, interrupt, [&](int64_t t, int worker, StopFlag&) {
+    const int64_t first = t * tile, some = std::min(tile, rows.rows - first);
+    std::vector<const T*> vectors(some);
+    for (int64_t i = 0; i < some; ++i) vectors[i] = rows.row(first + i);
+    frame.place(vectors.data(), some, work[worker], z.data() + first * size, error.data() + first);
+  });
+  return z;
+}
+
+// The step of heads, and the middle of their last coordinate.
+template <class T>
+void Cascade<T>::fit_heads(const std::vector<float>& z, int64_t count) {
+  const int64_t size = frame_.size(), head = size - 1;
+  float most = 0, least = std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    most = std::max(most, z[i * size + head]);
+    least = std::min(least, z[i * size + head]);
+  }
+  middle_.assign(size, 0.0f);
+  middle_[head] = (most + least) / 2;
+  std::vector<double> largest(count);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t j = 0; j < size; ++j)
+      largest[i] = std::max(largest[i], std::fabs(static_cast<double>(z[i * size + j] - middle_[j])));
+  const double range = common_range(largest);
+  sweep_step_ = (range > 0 ? range : 1) / kMostCode;
 }
 
 template <class T>
@@ -306,7 +360,7 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
     }
   });
   const CodedRows coded{swept.data(), count, width, sweep_dim_};
-  const int64_t groups = std::clamp<int64_t>(count / kGroupRows, 1, kMostGroups);
+  const int64_t groups = grouped_ ? std::clamp<int64_t>(count / kGroupRows, 1, kMostGroups) : 1;
   if (groups > 1) {
     centres_ = Centres(coded, groups, threads, interrupt);
     std::vector<Centres::Workspace> spaces(threads);
@@ -316,8 +370,8 @@ void Cascade<T>::code_rows(MatrixView<const T> rows, int threads, const Interrup
       centres_.nearest(swept.data() + first * sweep_dim_, squares.data() + first, some, spaces[worker],
                        group.data() + first, apart.data());
       for (int64_t i = 0; i < some; ++i)
-        outer[first + i] =
-            rounded_up((std::sqrt(static_cast<double>(apart[i])) + static_cast<double>(left[first + i])) * (1 + 0x1p-30));
+        outer[first + i] = rounded_up(
+            (std::sqrt(static_cast<double>(apart[i])) + static_cast<double>(left[first + i])) * (1 + 0x1p-30));
     });
     arrange(group, groups, outer);
   } else {

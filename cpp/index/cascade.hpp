@@ -110,6 +110,7 @@ class Cascade {
     int64_t head = 0;
     double nanoseconds = 0, plain = 0;  // per pair of query and row
     double trade = 0;  // of what the codes leave over to the distance that matters
+    double share = 1;  // of the pairs that groups leave to be swept
   };
   struct Sifting;  // one call of sift
 
@@ -117,6 +118,10 @@ class Cascade {
   void fit_range(MatrixView<const T> sample);
   Plan plan(MatrixView<const T> sample, int64_t rows, double largest, Effort effort, int threads,
             const InterruptCheck& interrupt);
+  double share_met(MatrixView<const T> sample, const std::vector<double>& matters) const;
+  std::vector<float> placed(const Frame<T>& frame, MatrixView<const T> rows, int threads,
+                            const InterruptCheck& interrupt) const;
+  void fit_heads(const std::vector<float>& z, int64_t count);
   void code_rows(MatrixView<const T> rows, int threads, const InterruptCheck& interrupt);
   void arrange(const std::vector<int32_t>& group, int64_t groups, const std::vector<float>& outer);
   Encoded encode(const T* vector, uint8_t* bytes) const;
@@ -133,7 +138,7 @@ class Cascade {
   std::vector<float> residual_;
   float most_residual_ = 0;
   // What is swept: heads in a frame, or the codes themselves.
-  bool flat_ = true;
+  bool flat_ = true, grouped_ = true;
   Frame<T> frame_;
   std::vector<float> middle_;
   double scale_ = 1, sweep_step_ = 1, sweep_unit_ = 1;  // sweep_unit_: of a true distance

@@ -137,13 +137,31 @@ void Frame<T>::settle(const std::vector<double>& directions) {
 }
 
 template <class T>
-Frame<T> Frame<T>::narrowed(int64_t head) const {
+Frame<T> Frame<T>::turned(int64_t head) const {
+  const int64_t wide = kernels().tile_rows;
+  std::vector<double> directions(head * dim_);
+  std::vector<int64_t> live;  // directions that have not vanished
+  for (int64_t h = 0; h < head; ++h) {
+    double* to = directions.data() + h * dim_;
+    for (int64_t j = 0; j < dim_; ++j) to[j] = static_cast<double>(panels_[(h / wide * dim_ + j) * wide + h % wide]);
+    if (dot(to, to, dim_) > 0) live.push_back(h);
+  }
+  const auto count = static_cast<int64_t>(live.size());
+  std::vector<double> turn(count * count), turned(head * dim_, 0.0);
+  const RandomStream random(0, 2);
+  for (size_t i = 0; i < turn.size(); ++i) turn[i] = random.uniform(i) - 0.5;
+  orthonormalise(turn, count, count, 2);
+  for (int64_t a = 0; a < count; ++a) {
+    double* to = turned.data() + live[a] * dim_;
+    for (int64_t b = 0; b < count; ++b) {
+      const double* from = directions.data() + live[b] * dim_;
+      const double share = turn[a * count + b];
+      for (int64_t j = 0; j < dim_; ++j) to[j] += share * from[j];
+    }
+  }
   Frame frame = *this;
   frame.head_ = head;
-  frame.panels_.resize(panels_for(head) * dim_ * kernels().tile_rows);
-  const int64_t wide = kernels().tile_rows;
-  for (int64_t h = head; h < panels_for(head) * wide; ++h)
-    for (int64_t j = 0; j < dim_; ++j) frame.panels_[(h / wide * dim_ + j) * wide + h % wide] = 0.0f;
+  frame.settle(turned);
   return frame;
 }
 

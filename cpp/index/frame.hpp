@@ -28,8 +28,9 @@ class Frame {
   int64_t head() const { return head_; }
   int64_t size() const { return head_ + 1; }
   double stretch() const { return stretch_; }
-  // The same frame with its first directions only.
-  Frame narrowed(int64_t head) const;
+  // The space of the first directions, turned at random: no coordinate then spreads much more than the others, and bytes
+  // of one step hold them with a residual several times smaller.
+  Frame turned(int64_t head) const;
 
   struct Workspace {
     AlignedVector<float> centred, products;

@@ -127,8 +127,8 @@ struct Cascade<T>::Sifting {
   void route();
   int64_t choose(int64_t group);
   void sweep(const int32_t* queries, int64_t size, int64_t panel_first, int64_t panel_last);
-  void take_flat(const int32_t* queries, int64_t panel_first, int32_t run_rows, int hits);
-  void take_heads(const int32_t* queries, int64_t panel_first, int32_t run_rows, int hits);
+  void take_flat(const int32_t* queries, int64_t panel_first, int hits);
+  void take_heads(const int32_t* queries, int64_t panel_first, int hits);
   void consider(int64_t i, int64_t place, int32_t square);
   void drain(int64_t i);
   void tighten(int64_t i);
@@ -268,8 +268,8 @@ void Cascade<T>::Sifting::route() {
     float least = 0;
     if (c.centres_.count() > 0) {
       const int32_t* apart = work.apart.data() + g * room;
-      least = std::sqrt(static_cast<float>(*std::min_element(apart, apart + count))) -
-              c.outer_[c.chunk_panels_[g + 1] - 1];
+      least =
+          std::sqrt(static_cast<float>(*std::min_element(apart, apart + count))) - c.outer_[c.chunk_panels_[g + 1] - 1];
     }
     work.route.emplace_back(least, static_cast<int32_t>(g));
   }
@@ -324,50 +324,46 @@ void Cascade<T>::Sifting::sweep(const int32_t* queries, int64_t size, int64_t pa
     const int64_t panels = std::min(kMostPanels, panel_last - first);
     const int hits = kernels().sweep[which](c.panels_.data() + first * dim * wide, c.start_.data() + first * wide, dim,
                                             panels, work.tile.data(), work.tile_thresholds.data(), work.hits.data());
-    const auto run_rows = static_cast<int32_t>(panels * wide);
     if (hits == 0) continue;
     if (c.flat_) {
-      take_flat(queries, first, run_rows, hits);
+      take_flat(queries, first, hits);
     } else {
-      take_heads(queries, first, run_rows, hits);
+      take_heads(queries, first, hits);
     }
   }
 }
 
 template <class T>
-void Cascade<T>::Sifting::take_flat(const int32_t* queries, int64_t panel_first, int32_t run_rows, int hits) {
+void Cascade<T>::Sifting::take_flat(const int32_t* queries, int64_t panel_first, int hits) {
   for (int h = 0; h < hits; ++h) {
     const CodeHit& hit = work.hits[h];
-    const int64_t i = queries[hit.where / run_rows], place = panel_first * wide + hit.where % run_rows;
-    if (hit.value < work.thresholds[i]) continue;
-    const int64_t q = asked_of(i);
+    const int64_t i = queries[hit.query()], place = panel_first * wide + hit.row(), q = asked_of(i);
     const int32_t dot = hit.value - c.start_[place] - asked.sweep_shift[q];
-    consider(i, place, asked.sweep_square[q] + c.square_[place] - 2 * dot);
+    const int32_t square = asked.sweep_square[q] + c.square_[place] - 2 * dot;
+    if (square <= work.farthest[i]) consider(i, place, square);
   }
 }
 
 template <class T>
-void Cascade<T>::Sifting::take_heads(const int32_t* queries, int64_t panel_first, int32_t run_rows, int hits) {
+void Cascade<T>::Sifting::take_heads(const int32_t* queries, int64_t panel_first, int hits) {
   work.pairs.resize(std::max<size_t>(work.pairs.size(), hits));
   work.dots.resize(std::max<size_t>(work.dots.size(), hits));
-  const int32_t base = static_cast<int32_t>(panel_first * wide);
-  for (int h = 0; h < hits; ++h) {
-    const int32_t where = work.hits[h].where;
-    work.pairs[h] = {base + where % run_rows, asked.order[begin + queries[where / run_rows]]};
-  }
+  const auto base = static_cast<int32_t>(panel_first * wide);
+  for (int h = 0; h < hits; ++h)
+    work.pairs[h] = {base + work.hits[h].row(), asked.order[begin + queries[work.hits[h].query()]]};
   kernels().pairs(c.codes_.data(), asked.code.data(), c.code_stride_, work.pairs.data(), hits, work.dots.data());
   paired += hits;
   for (int h = 0; h < hits; ++h) {
-    const int64_t i = queries[work.hits[h].where / run_rows], place = work.pairs[h].row, q = work.pairs[h].query;
+    const int64_t i = queries[work.hits[h].query()], place = work.pairs[h].row, q = work.pairs[h].query;
     const int32_t dot = work.dots[h] - asked.code_shift[q];
-    consider(i, place, asked.code_square[q] + c.square_[place] - 2 * dot);
+    const int32_t square = asked.code_square[q] + c.square_[place] - 2 * dot;
+    if (square <= work.farthest[i]) consider(i, place, square);
   }
 }
 
 // A pair whose codes are sqrt(square) apart.
 template <class T>
 void Cascade<T>::Sifting::consider(int64_t i, int64_t place, int32_t square) {
-  if (square > work.farthest[i]) return;
   const int64_t q = asked_of(i);
   Open& open = work.open[i];
   const double apart = std::sqrt(static_cast<double>(square)) * c.step_;

@@ -87,7 +87,6 @@ template <int N, int VECTORS, int QUERIES>
 int sweep(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t panel_count, const int8_t* queries,
           const int32_t* thresholds, CodeHit* hits) {
   constexpr int kRows = N * VECTORS;
-  const int32_t run_rows = static_cast<int32_t>(panel_count) * kRows;
   int count = 0;
   for (int64_t panel = 0; panel < panel_count; ++panel) {
     Ints<N> sum[QUERIES][VECTORS];
@@ -113,7 +112,7 @@ int sweep(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t pane
         sum[q][v].store(values);
         for (; mask[v] != 0; mask[v] &= mask[v] - 1) {
           const int lane = lowest_bit(mask[v]);
-          hits[count++] = {values[lane], q * run_rows + first + v * N + lane};
+          hits[count++] = {values[lane], (q << kHitBits) | (first + v * N + lane)};
         }
       }
     }

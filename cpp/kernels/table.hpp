@@ -43,13 +43,16 @@ template <class T>
 using EncodeKernel = Encoded (*)(const T* vector, const T* centre, int64_t dim, double step, uint8_t* bytes);
 
 // A pair (query, row) of codes whose product reached the query's threshold.
+inline constexpr int kHitBits = 20;
 struct CodeHit {
   int32_t value;
-  int32_t where;  // query within the tile * rows of the run + row within the run
+  int32_t where;  // query within the tile << kHitBits | row within the run
+  int32_t query() const { return where >> kHitBits; }
+  int32_t row() const { return where & ((1 << kHitBits) - 1); }
 };
 
 // Codes of tile_queries[i] queries against a run of panels. panels [panel][dim / 4][tile_rows][4 bytes],
-// start [panel][tile_rows], queries [query][dim]; dim a multiple of kCodeStep. At most size * rows of the run hits.
+// start [panel][tile_rows], queries [query][dim]; dim a multiple of kCodeStep. At most size * rows of the run hits; fewer than 2^kHitBits rows in a run.
 using SweepKernel = int (*)(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t panel_count,
                             const int8_t* queries, const int32_t* thresholds, CodeHit* hits);
 
