@@ -109,7 +109,8 @@ def judge(
         ``recall``: share of true neighbours that were found. ``as_near``: share of answers, each row once, that are no
         farther than the true k-th: where distances are equal, another row is as right. ``same_rows_in_order``: share
         of queries answered with exactly the true rows in the true order. ``wrong_top1``: share of queries whose first
-        row is not at the smallest distance. ``largest_relative_error``: of the distances returned, against the oracle's for that row.
+        row is not at the smallest distance. ``largest_relative_error``: of the distances returned, against the oracle's
+        for that row.
     """
     got, order = np.asarray(found[0], dtype=np.float64), np.asarray(found[1])
     hits = [len(np.intersect1d(a, b)) for a, b in zip(order, true[1], strict=True)]

@@ -109,11 +109,10 @@ def contenders(results: Results) -> str:
     for name, result in _searches(results):
         for side in result["contenders"].values():
             seconds = {part: times["median"] for part, times in side["seconds"].items()}
-            lines.append(
-                [name, _name(side, result), f"{seconds['fit'] + seconds.get('train', 0):.3f}", f"{seconds['search']:.3f}",
-                 f"{1000 * seconds['one_query']:.3f}", f"{side['quality']['as_near']:.4f}",
-                 f"{side['quality']['wrong_top1']:.4f}"]
-            )  # fmt: skip
+            numbers = [seconds["fit"] + seconds.get("train", 0), seconds["search"], 1000 * seconds["one_query"]]
+            shares = [side["quality"][share] for share in ("as_near", "wrong_top1")]
+            cells = [*(f"{number:.3f}" for number in numbers), *(f"{share:.4f}" for share in shares)]
+            lines.append([name, _name(side, result), *cells])
     return _markdown(("workload", "contender", "fit, s", "search, s", "one query, ms", "as near", "wrong first"), lines)
 
 
