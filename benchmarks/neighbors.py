@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from benchmarks import approximate, memory, quality, record, table, workloads
 from benchmarks.contests import CONTESTS, OURS, PACKAGES, RIVALS, Contender, Contest, contenders
@@ -76,6 +76,17 @@ def fastest(timings: dict[str, dict[str, dict[str, Any]]], right: list[str]) -> 
     return found
 
 
+def blas() -> dict[str, str]:
+    """Which kernels the rivals' BLAS libraries chose, by the folder they lie in: not always the processor's best."""
+    found = (info for info in threadpool_info() if info["user_api"] == "blas")
+    return {
+        Path(info["filepath"]).parent.name: " ".join(
+            str(info.get(key)) for key in ("internal_api", "version", "architecture")
+        )
+        for info in found
+    }
+
+
 def measure(load: workloads.Workload, contest: Contest, chosen: argparse.Namespace) -> dict[str, Any]:
     """Timings, ratios and quality of all contenders on one workload, and what memory the best of them take."""
     assert load.queries is not None
@@ -109,6 +120,7 @@ def measure(load: workloads.Workload, contest: Contest, chosen: argparse.Namespa
         "data": load.describe(),
         "k": K,
         "metric": contest.metric,
+        "blas": blas(),
         "contenders": {
             name: {
                 "label": label,

@@ -59,7 +59,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
 
     # The same file from the same numbers: no date, no random ids.
     with matplotlib.rc_context({"svg.hashsalt": RESULT, "svg.fonttype": "none", "font.size": 10}):
-        figure, axes = plt.subplots(figsize=(8, 4.8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(9.6, 5), layout="constrained")
         speeds = exact_speeds(result)
         heights = spread_labels(list(speeds.values()))
         for (name, speed), height in zip(speeds.items(), heights, strict=True):
@@ -81,13 +81,12 @@ def draw(result: dict[str, Any], path: Path) -> None:
         axes.set_ylim(low / 1.2, high * 1.2)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.set_xlabel("recall@10 (share of answers no farther than the true tenth neighbour)")
+        axes.set_xlabel("recall@10")
         axes.set_ylabel("queries per second")
         rows, columns = result["data"]["rows"], result["data"]["columns"]
+        place = f"{rows:,} x {columns}, {result['threads']} threads, {result['cpu']}"
         axes.set_title(
-            f"Fashion-MNIST, {rows:,} x {columns}, {result['threads']} threads, {result['cpu']}",
-            loc="left",
-            fontsize=11,
+            f"Exact search (recall 1) beside an approximate graph\nFashion-MNIST, {place}", loc="left", fontsize=11
         )
         axes.grid(which="major", color="#DDDDDD", linewidth=0.8)
         axes.spines[["top", "right"]].set_visible(False)
@@ -105,8 +104,9 @@ def _draw_curve(axes: Any, curve: dict[str, Any]) -> None:
             f"ef={point['ef']}", (point["recall"], point["queries_per_second"]), (-4, -4), color=CURVE, fontsize=8,
             textcoords="offset points", ha="right", va="top",
         )  # fmt: skip
+    name, _, settings = curve["label"].partition(" ")
     axes.annotate(
-        f"{curve['label']}, approximate", (recalls[0], speeds[0]), (6, 6), color=CURVE, weight="bold",
+        f"{name}, approximate\n{settings}", (recalls[0], speeds[0]), (-8, -34), color=CURVE, weight="bold", va="top",
         textcoords="offset points",
     )  # fmt: skip
 

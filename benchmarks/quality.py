@@ -17,8 +17,8 @@ MARGIN = 1e-9
 # Of |query| + |row|, squared: more than the expansion of centred rows rounds away for less than 2,000 columns.
 SLACK = 1e-12
 BLOCK = 4096
-# Numbers in the table of approximate distances: 320 MB of float64.
-TABLE = 40_000_000
+# Numbers in the table of approximate distances: 800 MB of float64.
+TABLE = 100_000_000
 # An answer with fewer true neighbours than this is not one that a time may be compared with.
 RIGHT = 0.999
 
@@ -73,7 +73,7 @@ def _squares(queries: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndar
         norms = np.einsum("ij,ij->i", block, block)
         longest = max(longest, float(norms.max()))
         values[:, start : start + BLOCK] = own[:, np.newaxis] - 2 * (moved @ block.T) + norms
-    return np.maximum(values, 0), SLACK * (np.sqrt(own) + np.sqrt(longest)) ** 2
+    return np.maximum(values, 0, out=values), SLACK * (np.sqrt(own) + np.sqrt(longest)) ** 2
 
 
 def _sums(queries: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
