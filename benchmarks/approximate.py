@@ -16,7 +16,7 @@ from benchmarks import quality, record
 from benchmarks.contests import OURS, Contender
 from benchmarks.vs import hnswlib
 
-EFS = (10, 15, 20, 30, 40, 60, 80, 120, 200, 400)
+EFS = (10, 15, 20, 30, 40, 60, 80, 120, 200)
 # The recall from which an approximate answer is compared with the exact one.
 ENOUGH = 0.99
 

@@ -1,6 +1,6 @@
 """Peak memory of a search beyond its data: fit and search once, in a process that has done nothing else.
 
-    python -m benchmarks.memory WORKLOAD CONTENDER FOLDER K THREADS
+    python -m benchmarks.memory WORKLOAD FOLDER K THREADS
 
 is that process; `measure` writes rows and queries into the folder and starts it. The promise: beyond the caller's own
 table no more than codes of at most 1.3 times the float32 data, and 256 MiB.
@@ -12,7 +12,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +48,12 @@ def forget() -> None:
 
 def alone(arguments: list[str]) -> int:
     """What the new process does: read the data, take the mark, fit and search, print the difference."""
-    workload, name, folder, k, threads = arguments
+    workload, folder, k, threads = arguments
     rows, queries = (np.load(Path(folder) / f"{part}.npy") for part in ("rows", "queries"))
-    side: Any = contests.contender(name, contests.CONTESTS[workload], int(threads))
+    side = contests.contender(contests.OURS, contests.CONTESTS[workload], int(threads))
     with threadpool_limits(limits=int(threads)):
         forget()
         before = peak()
-        if hasattr(side, "train"):
-            side.train(rows)
         side.fit(rows)
         fitted = peak()
         side.search(queries, int(k))
@@ -64,36 +61,35 @@ def alone(arguments: list[str]) -> int:
     return 0
 
 
-def measure(load: Workload, names: Iterable[str], k: int, threads: int) -> dict[str, Any]:
-    """Peak memory of contenders on one workload, beside what is promised.
+def measure(load: Workload, k: int, threads: int) -> dict[str, Any]:
+    """Peak memory of tonari on one workload, beside what is promised.
 
     Parameters
     ----------
     load : Workload
-    names : iterable of str
-        As in `contests.RIVALS`, or tonari's own.
     k, threads : int
 
     Returns
     -------
     dict
-        ``promised_mib`` beyond the data; ``kept`` whether tonari's peak is within it; by contender the peak in MiB.
+        All in MiB beyond the caller's own table: ``promised``, the peaks of ``fit`` and ``fit_and_search``; and
+        whether the promise is ``kept``.
     """
     assert load.queries is not None
-    promised = CODES * load.rows.size * 4 / MIB + MORE_MIB
-    peaks = {}
+    float32 = load.rows.size * 4 / MIB
+    promised = CODES * float32 + MORE_MIB
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "rows.npy", load.rows)
         np.save(Path(folder) / "queries.npy", load.queries)
-        for name in names:
-            command = [sys.executable, "-m", "benchmarks.memory", load.name, name, folder, str(k), str(threads)]
-            done = subprocess.run(command, cwd=record.ROOT, check=True, stdout=subprocess.PIPE, text=True)
-            peaks[name] = {part: round(mib, 1) for part, mib in json.loads(done.stdout).items()}
+        command = [sys.executable, "-m", "benchmarks.memory", load.name, folder, str(k), str(threads)]
+        done = subprocess.run(command, cwd=record.ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    peaks = {part: round(mib, 1) for part, mib in json.loads(done.stdout).items()}
     return {
-        "float32_data_mib": round(load.rows.size * 4 / MIB, 1),
-        "promised_mib": round(promised, 1),
-        "kept": peaks[contests.OURS]["fit_and_search"] <= promised,
-        "peak_mib_beyond_the_data": peaks,
+        "unit": "MiB",
+        "float32_data": round(float32, 1),
+        "promised": round(promised, 1),
+        **peaks,
+        "kept": peaks["fit_and_search"] <= promised,
     }
 
 

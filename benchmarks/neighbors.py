@@ -28,9 +28,7 @@ K = 10
 # Queries that are judged: their number times that of the rows.
 SAMPLE = 100_000_000
 # Queries asked one at a time, and the seconds after which no further one is asked.
-ALONE, ALONE_SECONDS, ALONE_LEAST = 200, 0.5, 3
-# A contender whose round takes longer is run once; who comes near to the fastest does not.
-PATIENCE = 20.0
+ALONE, ALONE_SECONDS, ALONE_LEAST = 200, 0.3, 3
 PARTS = ("fit", "search", "fit_and_search", "one_query")
 # fit alone makes nobody the fastest: some rivals keep no index.
 RACES = ("search", "fit_and_search", "one_query")
@@ -88,7 +86,7 @@ def blas() -> dict[str, str]:
 
 
 def measure(load: workloads.Workload, contest: Contest, chosen: argparse.Namespace) -> dict[str, Any]:
-    """Timings, ratios and quality of all contenders on one workload, and what memory the best of them take."""
+    """Timings, ratios and quality of all contenders on one workload, and the memory that tonari takes."""
     assert load.queries is not None
     rows, queries = load.rows, load.queries
     sides = contenders(contest, chosen.threads, tuple(chosen.rival or ()))
@@ -98,7 +96,9 @@ def measure(load: workloads.Workload, contest: Contest, chosen: argparse.Namespa
     with threadpool_limits(limits=chosen.threads):
         tried = {name: side.tune(rows, queries, K) for name, side in sides.items() if hasattr(side, "tune")}
         timings = record.alternate(
-            {name: rounds(side, rows, queries, answers[name]) for name, side in sides.items()}, chosen.repeats, PATIENCE
+            {name: rounds(side, rows, queries, answers[name]) for name, side in sides.items()},
+            chosen.repeats,
+            contest.patience,
         )
         true = quality.true_neighbours(queries[sample], rows, K, contest.metric)
         judged = {
@@ -115,7 +115,6 @@ def measure(load: workloads.Workload, contest: Contest, chosen: argparse.Namespa
     best = fastest(timings, [name for name, judgement in judged.items() if quality.is_right(judgement)])
     labels = {name: side.label for name, side in sides.items()}
     sides.clear()
-    weighed = [OURS, *({best["search"]["rival"]} if best else ())]
     return {
         "data": load.describe(),
         "k": K,
@@ -134,7 +133,7 @@ def measure(load: workloads.Workload, contest: Contest, chosen: argparse.Namespa
         },
         "times_faster": {part: record.ratios(timings, part) for part in PARTS},
         "fastest_right_rival": best,
-        "memory": memory.measure(load, weighed, K, chosen.threads),
+        "memory": memory.measure(load, K, chosen.threads),
         **({"approximate": curve} if curve else {}),
     }
 

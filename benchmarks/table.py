@@ -68,7 +68,7 @@ def ratio(target: Target, results: Results) -> tuple[str, float] | None:
 
 
 def _name(side: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    notes = [] if side["right"] else [f"not right: {side['quality']['as_near']:.1%} as near"]
+    notes = [] if side["right"] else [f"not right: {side['quality']['as_near']:.2%} as near"]
     if side["rounds"] < result["repeats"]:
         notes.append("run once")
     return side["label"] + (f" ({'; '.join(notes)})" if notes else "")
@@ -93,14 +93,10 @@ def memory(results: Results) -> str:
     """Peak memory of fit and search beyond the caller's own table, MiB."""
     lines = []
     for name, result in _searches(results):
-        weighed = result["memory"]
-        ours, *others = weighed["peak_mib_beyond_the_data"].items()
-        theirs = ", ".join(
-            f"{result['contenders'][rival]['label']} {mib['fit_and_search']:,.0f}" for rival, mib in others
-        )
-        peak = f"{ours[1]['fit_and_search']:,.0f}"
-        lines.append([name, peak, f"{weighed['promised_mib']:,.0f}", "yes" if weighed["kept"] else "NO", theirs])
-    return _markdown(("memory beyond the data, MiB", "tonari", "promised", "kept", "fastest rival"), lines)
+        found = result["memory"]
+        numbers = [f"{found[key]:,.0f}" for key in ("float32_data", "fit_and_search", "promised")]
+        lines.append([name, *numbers, "yes" if found["kept"] else "NO"])
+    return _markdown(("memory, MiB", "data as float32", "peak beyond the data", "promised", "kept"), lines)
 
 
 def contenders(results: Results) -> str:
