@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import approximate, memory, plots, quality, record, table, workloads
+from benchmarks import approximate, memory, neighbors, plots, quality, record, table, workloads
 from benchmarks.contests import CONTESTS, RIVALS, Search
 from tests.reference.neighbors import nearest
 
@@ -57,8 +57,6 @@ def documents(text: str) -> list[dict[str, Any]]:
 
 
 def test_a_saved_result_names_every_rival(capsys: pytest.CaptureFixture[str]) -> None:
-    from benchmarks import neighbors
-
     with pytest.raises(SystemExit):
         neighbors.main(["--save", "--rival", "faiss"])
     assert "leave --rival away" in capsys.readouterr().err
@@ -220,6 +218,7 @@ def a_result(workload: str, **sides: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": f"neighbors_{workload}", "repeats": 3, "threads": 2, "cpu": "a processor",
         "data": {"rows": 60_000, "columns": 784, "queries": 10_000}, "contenders": sides,
+        "fastest_right_rival": neighbors.fastest(timings, [name for name, side in sides.items() if side["right"]]),
         "times_faster": {part: record.ratios(timings, part) for part in parts},
         "memory": {"float32_data": 50.0, "promised": 100.0, "fit_and_search": 101.0, "kept": False},
     }  # fmt: skip
@@ -248,12 +247,12 @@ def results() -> dict[str, dict[str, Any]]:
 def test_targets_name_the_fastest_right_rival(results: dict[str, dict[str, Any]]) -> None:
     lines = table.targets(results).splitlines()
     assert len(lines) == 2 + len(table.TARGETS) + 1 + 2 + len(results)
-    assert lines[2].endswith("| FAISS | 9.00 | 8 | 16 | floor |")
-    assert lines[4].endswith("| Panorama (not right: 90.00% as near) | 4.00 | 5 | 10 | missed |")
-    assert lines[5].endswith("| scikit-learn | 3.00 | 2.5 | 5 | floor |")
-    assert lines[6].endswith("|  | not measured | 5 | 12 |  |")
-    assert lines[11].endswith("| bits | 5.00 | 1 | 2 | OURS IS WRONG |")
-    assert lines[12].endswith("| hnswlib, ef=80 | 1.11 | 0.7 | 1.5 | floor |")
+    assert lines[2].endswith("| FAISS | 9.00 | 8 | 16 | floor | 9.00, FAISS |")
+    assert lines[4].endswith("| Panorama (not right: 90.00% as near) | 4.00 | 5 | 10 | missed | 9.00, FAISS |")
+    assert lines[5].endswith("| scikit-learn | 3.00 | 2.5 | 5 | floor | 3.00, scikit-learn |")
+    assert lines[6].endswith("|  | not measured | 5 | 12 |  |  |")
+    assert lines[11].endswith("| bits | 5.00 | 1 | 2 | OURS IS WRONG | 5.00, bits |")
+    assert lines[12].endswith("| hnswlib, ef=80 | 1.11 | 0.7 | 1.5 | floor |  |")
     assert "| normal_128 | 50 | 101 | 100 | NO |" in lines
     assert "usearch (run once)" in table.contenders(results)
 
