@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import platform
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -30,7 +32,7 @@ def timed(work: Callable[[], Answer]) -> tuple[float, Answer]:
 
 
 def alternate(
-    contenders: Mapping[str, Callable[[], Mapping[str, float]]], repeats: int
+    contenders: Mapping[str, Callable[[], Mapping[str, float]]], repeats: int, patience: float = math.inf
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Run the contenders in turn, several times; a slow minute of the machine then hurts all alike.
 
@@ -40,6 +42,8 @@ def alternate(
         Each does its work once and returns the seconds of its parts by name.
     repeats : int
         Rounds that count; one round before them does not.
+    patience : float
+        A contender whose first round takes more seconds than this is not run again: that round is its result.
 
     Returns
     -------
@@ -47,11 +51,17 @@ def alternate(
         Contender -> part -> median, least, most and all seconds.
     """
     rounds: dict[str, list[Mapping[str, float]]] = {name: [] for name in contenders}
+    once = set()
     for number in range(repeats + 1):
         for name, work in contenders.items():
+            if name in once:
+                continue
             time.sleep(PAUSE)
-            parts = work()
-            if number:
+            seconds, parts = timed(work)
+            if number == 0 and seconds > patience:
+                once.add(name)
+                print(f"{name} took {seconds:.0f} s and is run once", file=sys.stderr)
+            if number or name in once:
                 rounds[name].append(parts)
     return {
         name: {part: spread([parts[part] for parts in timings]) for part in timings[0]}
@@ -69,6 +79,11 @@ def ratios(timings: Mapping[str, Mapping[str, Mapping[str, Any]]], part: str) ->
     """How many times faster tonari's median is than each rival's."""
     ours = timings["tonari"][part]["median"]
     return {name: round(parts[part]["median"] / ours, 3) for name, parts in timings.items() if name != "tonari"}
+
+
+def rounded(seconds: Mapping[str, float]) -> dict[str, float]:
+    """To the microsecond."""
+    return {name: round(second, 6) for name, second in seconds.items()}
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
@@ -105,6 +120,11 @@ def circumstances(chosen: argparse.Namespace, packages: tuple[str, ...]) -> dict
         "system": f"{platform.system()} {platform.machine()}",
         "versions": {"python": platform.python_version(), "tonari": tonari.__version__, **_versions(packages)},
     }
+
+
+def saved(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
+    """Every result of a folder by its name."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
 
 
 def _versions(packages: tuple[str, ...]) -> dict[str, str]:

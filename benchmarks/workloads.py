@@ -6,10 +6,12 @@ import gzip
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 # Debian's package dataset-fashion-mnist; elsewhere, put the four files of the original into benchmarks/data.
 FASHION_MNIST = (Path("/usr/share/datasets/fashion-mnist"), Path(__file__).parent / "data" / "fashion-mnist")
@@ -82,6 +84,77 @@ def shifted_128(*, quick: bool = False) -> Workload:
     return Workload("shifted_128", "normal_128 plus 10,000 in every column, float32", rows, queries)
 
 
+def decaying_96(*, quick: bool = False) -> Workload:
+    """What learned vectors look like: deviation j ** -0.75 along the j-th of 96 directions that no column follows.
+
+    A standard normal table times j ** -0.75, then rotated: neither a column nor a few of them carry the spectrum.
+    """
+    n, n_queries = (4_000, 300) if quick else (1_000_000, 10_000)
+    rng = np.random.default_rng(96)
+    # Roots and quotients only: `**` and BLAS round differently from machine to machine, and the hash would too.
+    j = np.arange(1, 97, dtype=np.float64)
+    deviations = (1 / np.sqrt(j * np.sqrt(j))).astype(np.float32)
+    planes = _planes(96, rng)
+    rows, queries = (rng.standard_normal((size, 96), dtype=np.float32) for size in (n, n_queries))
+    for table in (rows, queries):
+        table *= deviations
+        _rotate(table, planes)
+    return Workload("decaying_96", "normal, deviations j ** -0.75 (j = 1..96), rotated, float32", rows, queries)
+
+
+def _planes(columns: int, rng: np.random.Generator) -> list[tuple[np.ndarray, ...]]:
+    """Twelve layers of random pairs of columns with the cosine and sine each pair is turned by."""
+    layers = []
+    for _ in range(12):
+        order = rng.permutation(columns)
+        x, y = rng.standard_normal((2, columns // 2, 1))
+        length = np.sqrt(x * x + y * y)
+        turn = ((x / length).astype(np.float32), (y / length).astype(np.float32))
+        layers.append((order[: columns // 2], order[columns // 2 :], *turn))
+    return layers
+
+
+def _rotate(table: np.ndarray, planes: list[tuple[np.ndarray, ...]]) -> None:
+    """Turn the rows in place, element by element: the same bits everywhere."""
+    for start in range(0, len(table), 2048):
+        block = table[start : start + 2048].T.copy()
+        for first, second, cosine, sine in planes:
+            x, y = block[first], block[second]
+            block[first], block[second] = cosine * x - sine * y, sine * x + cosine * y
+        table[start : start + 2048] = block.T
+
+
+def digits(*, quick: bool = False) -> Workload:
+    """The small table that everybody tries first, against itself: there a library's overheads show."""
+    rows = load_digits().data.astype(np.float32)[: 400 if quick else None]
+    return Workload("digits", "scikit-learn's digits against themselves, float32", rows, rows.copy())
+
+
+def uniform(columns: int, *, quick: bool = False) -> Workload:
+    """The ground of kd-trees: few columns, many rows."""
+    n, n_queries = (5_000, 1_000) if quick else (1_000_000, 100_000)
+    rng = np.random.default_rng(columns)
+    rows, queries = (rng.random((size, columns)) for size in (n, n_queries))
+    return Workload(f"uniform_{columns}", "uniform in the unit cube, float64", rows, queries)
+
+
+def normal_100(*, quick: bool = False) -> Workload:
+    """Against itself, for the metrics that no matrix product serves."""
+    rows = np.random.default_rng(100).standard_normal((500 if quick else 20_000, 100), dtype=np.float32)
+    return Workload("normal_100", "standard normal against itself, float32", rows, rows.copy())
+
+
+def bits_256(*, quick: bool = False) -> Workload:
+    """Random bits, one per column: no structure, and ties at every distance."""
+    n, n_queries = (5_000, 100) if quick else (1_000_000, 1_000)
+    rng = np.random.default_rng(256)
+    rows, queries = (
+        np.unpackbits(rng.integers(0, 256, (size, 32), dtype=np.uint8), axis=1).view(np.bool_)
+        for size in (n, n_queries)
+    )
+    return Workload("bits_256", "independent fair bits, bool", rows, queries)
+
+
 def blobs_16(*, quick: bool = False) -> Workload:
     """Labelled, ten classes of two overlapping clouds each: what a grid over k is for."""
     n = 2_000 if quick else 20_000
@@ -98,4 +171,11 @@ SEARCH: dict[str, Callable[..., Workload | None]] = {
     "fashion_mnist": fashion_mnist,
     "normal_128": normal_128,
     "shifted_128": shifted_128,
+    "decaying_96": decaying_96,
+    "digits": digits,
+    "uniform_2": partial(uniform, 2),
+    "uniform_3": partial(uniform, 3),
+    "uniform_8": partial(uniform, 8),
+    "normal_100": normal_100,
+    "bits_256": bits_256,
 }

@@ -19,16 +19,18 @@ class Search:
     Parameters
     ----------
     threads : int
+    metric : str
     """
 
     label = "scikit-learn NearestNeighbors(brute)"
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, metric: str = "euclidean") -> None:
         self._threads = threads
+        self._metric = metric
 
     def fit(self, rows: np.ndarray) -> None:
         """Keep the rows."""
-        self._model = NearestNeighbors(algorithm="brute", n_jobs=self._threads).fit(rows)
+        self._model = NearestNeighbors(algorithm="brute", metric=self._metric, n_jobs=self._threads).fit(rows)
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and rows of the k nearest."""

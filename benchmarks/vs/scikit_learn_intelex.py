@@ -8,24 +8,25 @@ NEEDS = "scikit-learn-intelex"
 
 
 class Search:
-    """NearestNeighbors(algorithm="brute") of sklearnex.
+    """NearestNeighbors of sklearnex.
 
     Parameters
     ----------
     threads : int
+    metric : str
+    algorithm : {"brute", "kd_tree"}
     """
 
-    label = "scikit-learn-intelex NearestNeighbors(brute)"
-
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, metric: str = "euclidean", algorithm: str = "brute") -> None:
         from sklearnex.neighbors import NearestNeighbors
 
         self._class = NearestNeighbors
-        self._threads = threads
+        self._how = {"algorithm": algorithm, "metric": metric, "n_jobs": threads}
+        self.label = f"scikit-learn-intelex NearestNeighbors({algorithm})"
 
     def fit(self, rows: np.ndarray) -> None:
         """Prepare the rows."""
-        self._model = self._class(algorithm="brute", n_jobs=self._threads).fit(rows)
+        self._model = self._class(**self._how).fit(rows)
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and rows of the k nearest."""
