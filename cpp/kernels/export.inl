@@ -8,10 +8,13 @@
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #define TONARI_UNROLL
+#define TONARI_INLINE_LAMBDA
 #elif defined(__clang__)
 #define TONARI_UNROLL _Pragma("unroll")
+#define TONARI_INLINE_LAMBDA __attribute__((always_inline))
 #else
 #define TONARI_UNROLL _Pragma("GCC unroll 32")
+#define TONARI_INLINE_LAMBDA __attribute__((always_inline))
 #endif
 
 #include "kernels/table.hpp"
@@ -42,6 +45,7 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #include "kernels/decide.inl"
 #include "kernels/project.inl"
 #include "kernels/tile.inl"
+#include "kernels/space_tree.inl"
 
 #define TONARI_TILES(Step)                                                                     \
   {tile<Step, TONARI_FLOATS, TONARI_VECTORS, 1>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, 2>, \
@@ -49,6 +53,9 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_DECIDE(T)                                                            \
   {decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>, \
    decide<LargestTerm, T, TONARI_DOUBLES>}
+#define TONARI_TREE(kernel, T) \
+  {kernel<SquaredTerm, T, TONARI_DOUBLES>, kernel<AbsoluteTerm, T, TONARI_DOUBLES>, \
+   kernel<LargestTerm, T, TONARI_DOUBLES>}
 #define TONARI_SWEEPS                                                                \
   {sweep<TONARI_FLOATS, TONARI_VECTORS, 1>, sweep<TONARI_FLOATS, TONARI_VECTORS, 2>, \
    sweep<TONARI_FLOATS, TONARI_VECTORS, 4>, sweep<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
@@ -66,6 +73,10 @@ extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
                                      pairs<TONARI_FLOATS>,
                                      encode<float, TONARI_DOUBLES>,
                                      encode<double, TONARI_DOUBLES>,
-                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>};
+                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+                                     TONARI_TREE(leaf, float),
+                                     TONARI_TREE(leaf, double),
+                                     TONARI_TREE(boxes, float),
+                                     TONARI_TREE(boxes, double)};
 
 }  // namespace tonari
