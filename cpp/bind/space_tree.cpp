@@ -72,9 +72,10 @@ Reach reach_of(bool backtrack, double eps) {
   return {backtrack, eps};
 }
 
-nb::typed<nb::tuple, int64_t, int64_t, int64_t> search(
-    const SpaceTreeIndex& index, const Rows& queries, const Out2<double>& distances, const Out2<int64_t>& neighbours,
-    const Groups& row_groups, const Groups& query_groups, bool backtrack, double eps, int threads) {
+nb::typed<nb::tuple, int64_t, int64_t, int64_t> search(const SpaceTreeIndex& index, const Rows& queries,
+                                                       const Out2<double>& distances, const Out2<int64_t>& neighbours,
+                                                       const Groups& row_groups, const Groups& query_groups,
+                                                       bool backtrack, double eps, int threads) {
   Visits visits;
   std::visit(
       [&]<class T>(const In2<T>& array) {

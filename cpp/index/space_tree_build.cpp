@@ -24,7 +24,6 @@ struct Branch {
   int32_t height = 0;
 };
 
-
 template <class T>
 struct Scratch {
   std::vector<T> keys, near, low, high;
@@ -267,8 +266,7 @@ class Grower {
     int64_t to_left = 0, to_right = left;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t same = static_cast<int64_t>(keys[i] == threshold);
-      const int64_t goes_left =
-          static_cast<int64_t>(keys[i] < threshold) | (same & static_cast<int64_t>(equal > 0));
+      const int64_t goes_left = static_cast<int64_t>(keys[i] < threshold) | (same & static_cast<int64_t>(equal > 0));
       equal -= same;
       scratch.order[goes_left != 0 ? to_left : to_right] = static_cast<int32_t>(i);
       to_left += goes_left;

@@ -47,7 +47,7 @@ struct TreeNode {
 
 template <class T>
 struct TreeRows {
-  int64_t dim = 0;      // coordinates in panels: tree_dim(columns), the last ones zero
+  int64_t dim = 0;  // coordinates in panels: tree_dim(columns), the last ones zero
   int64_t columns = 0;
   std::vector<int32_t> rows;  // row number of a position
   std::vector<TreeLeaf> leaves;

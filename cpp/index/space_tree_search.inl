@@ -27,7 +27,8 @@ LeafKernel<T> leaf_kernel(Reduced how) {
 }
 
 template <class T, template <class> class Bounds>
-SpaceTree<T, Bounds>::SpaceTree(MatrixView<const T> rows, const ExactParams& params, const TreeParams& how, const RunParams& run)
+SpaceTree<T, Bounds>::SpaceTree(MatrixView<const T> rows, const ExactParams& params, const TreeParams& how,
+                                const RunParams& run)
     : rows_(rows), params_(params) {
   if (rows.rows < 1 || rows.cols < 1) throw std::invalid_argument("a tree needs at least one row and one column");
   if (rows.rows > std::numeric_limits<int32_t>::max() - kLeafPanel)
@@ -44,8 +45,8 @@ SpaceTree<T, Bounds>::SpaceTree(MatrixView<const T> rows, const ExactParams& par
 
 template <class T, template <class> class Bounds>
 Visits SpaceTree<T, Bounds>::search(MatrixView<const T> queries, Span<const int32_t> row_groups,
-                               Span<const int32_t> query_groups, const Reach& reach, const RunParams& how,
-                               MatrixView<double> distances, MatrixView<int64_t> neighbours) const {
+                                    Span<const int32_t> query_groups, const Reach& reach, const RunParams& how,
+                                    MatrixView<double> distances, MatrixView<int64_t> neighbours) const {
   const int64_t k = distances.cols;
   if (k < 1) return {};
   const Judge<T> judge{rows_, queries, params_, largest_, k, 0, row_groups, query_groups, 1};
@@ -62,9 +63,9 @@ Visits SpaceTree<T, Bounds>::search(MatrixView<const T> queries, Span<const int3
 
 template <class T, template <class> class Bounds>
 Visits SpaceTree<T, Bounds>::within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
-                               Span<const int32_t> query_groups, const Reach& reach, const RunParams& how,
-                               std::vector<std::vector<double>>& distances,
-                               std::vector<std::vector<int64_t>>& neighbours) const {
+                                    Span<const int32_t> query_groups, const Reach& reach, const RunParams& how,
+                                    std::vector<std::vector<double>>& distances,
+                                    std::vector<std::vector<int64_t>>& neighbours) const {
   distances.assign(queries.rows, {});
   neighbours.assign(queries.rows, {});
   const Judge<T> judge{rows_, queries, params_, largest_, -1, radius, row_groups, query_groups, 1};
@@ -81,7 +82,8 @@ Visits SpaceTree<T, Bounds>::within(MatrixView<const T> queries, double radius, 
 // emit(query, entries in order) once per query.
 template <class T, template <class> class Bounds>
 template <class Kept, class Emit>
-Visits SpaceTree<T, Bounds>::run(const Judge<T>& judge, const Reach& reach, const RunParams& how, const Emit& emit) const {
+Visits SpaceTree<T, Bounds>::run(const Judge<T>& judge, const Reach& reach, const RunParams& how,
+                                 const Emit& emit) const {
   const int64_t queries = judge.queries.rows;
   const std::vector<int32_t> order = along_curve(judge.queries, how.threads, how.interrupt);
   std::vector<Workspace> spaces(std::max(1, how.threads));
@@ -114,7 +116,7 @@ Visits SpaceTree<T, Bounds>::run(const Judge<T>& judge, const Reach& reach, cons
 template <class T, template <class> class Bounds>
 template <class Kept>
 void SpaceTree<T, Bounds>::descend(const Judge<T>& judge, int64_t query, const Reach& reach, Workspace& work,
-                              Kept& kept) const {
+                                   Kept& kept) const {
   const T* asked = judge.queries.row(query);
   const double largest = std::max(largest_, largest_magnitude(asked, rows_.cols));
   const Decider<T> decider(params_.metric, params_.p, rows_.cols, largest);
@@ -173,7 +175,7 @@ void SpaceTree<T, Bounds>::descend(const Judge<T>& judge, int64_t query, const R
 template <class T, template <class> class Bounds>
 template <class Kept>
 void SpaceTree<T, Bounds>::decide(const TreeLeaf& leaf, int count, const Judge<T>& judge, int64_t query,
-                             const Decider<T>& decider, bool known, Workspace& work, Kept& kept) const {
+                                  const Decider<T>& decider, bool known, Workspace& work, Kept& kept) const {
   const T* asked = judge.queries.row(query);
   const int32_t* numbers = tree_.rows.data() + leaf.first;
   double* values = work.values.data();
@@ -196,7 +198,7 @@ void SpaceTree<T, Bounds>::decide(const TreeLeaf& leaf, int count, const Judge<T
 // Queries in the order of a space-filling curve (Morton 1966) through the columns of largest extent.
 template <class T, template <class> class Bounds>
 std::vector<int32_t> SpaceTree<T, Bounds>::along_curve(MatrixView<const T> queries, int threads,
-                                                  const InterruptCheck& interrupt) const {
+                                                       const InterruptCheck& interrupt) const {
   if (queries.rows < kCurveFrom || queries.rows > std::numeric_limits<int32_t>::max()) return {};
   std::vector<int64_t> columns(rows_.cols);
   for (int64_t j = 0; j < rows_.cols; ++j) columns[j] = j;
@@ -209,21 +211,21 @@ std::vector<int32_t> SpaceTree<T, Bounds>::along_curve(MatrixView<const T> queri
     int32_t query;
   };
   std::vector<Placed> placed(queries.rows), other(queries.rows);
-  parallel_for((queries.rows + kRowsPerBlock - 1) / kRowsPerBlock, threads, interrupt,
-               [&](int64_t block, int, StopFlag&) {
-                 const int64_t last = std::min(queries.rows, (block + 1) * kRowsPerBlock);
-                 for (int64_t i = block * kRowsPerBlock; i < last; ++i) {
-                   uint32_t place = 0;
-                   for (int c = 0; c < width; ++c) {
-                     const double low = tree_.low[columns[c]], extent = tree_.high[columns[c]] - low;
-                     const double along = (static_cast<double>(queries.row(i)[columns[c]]) - low) / extent;
-                     const auto steps = static_cast<uint32_t>(
-                         along > 0 ? std::min(along, 1 - 0x1p-20) * static_cast<double>(1 << bits) : 0.0);
-                     for (int b = 0; b < bits; ++b) place |= (steps >> b & 1u) << (b * width + width - 1 - c);
-                   }
-                   placed[i] = {place, static_cast<int32_t>(i)};
-                 }
-               });
+  parallel_for(
+      (queries.rows + kRowsPerBlock - 1) / kRowsPerBlock, threads, interrupt, [&](int64_t block, int, StopFlag&) {
+        const int64_t last = std::min(queries.rows, (block + 1) * kRowsPerBlock);
+        for (int64_t i = block * kRowsPerBlock; i < last; ++i) {
+          uint32_t place = 0;
+          for (int c = 0; c < width; ++c) {
+            const double low = tree_.low[columns[c]], extent = tree_.high[columns[c]] - low;
+            const double along = (static_cast<double>(queries.row(i)[columns[c]]) - low) / extent;
+            const auto steps =
+                static_cast<uint32_t>(along > 0 ? std::min(along, 1 - 0x1p-20) * static_cast<double>(1 << bits) : 0.0);
+            for (int b = 0; b < bits; ++b) place |= (steps >> b & 1u) << (b * width + width - 1 - c);
+          }
+          placed[i] = {place, static_cast<int32_t>(i)};
+        }
+      });
   for (int shift = 0; shift < kCurveBits; shift += 8) {  // by bytes, the last one first
     int64_t starts[257] = {};
     for (const Placed& p : placed) ++starts[(p.place >> shift & 255) + 1];

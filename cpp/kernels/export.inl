@@ -44,8 +44,8 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #include "kernels/codes.inl"
 #include "kernels/decide.inl"
 #include "kernels/project.inl"
-#include "kernels/tile.inl"
 #include "kernels/space_tree.inl"
+#include "kernels/tile.inl"
 
 #define TONARI_TILES(Step)                                                                     \
   {tile<Step, TONARI_FLOATS, TONARI_VECTORS, 1>, tile<Step, TONARI_FLOATS, TONARI_VECTORS, 2>, \
@@ -53,7 +53,7 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_DECIDE(T)                                                            \
   {decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>, \
    decide<LargestTerm, T, TONARI_DOUBLES>}
-#define TONARI_TREE(kernel, T) \
+#define TONARI_TREE(kernel, T)                                                      \
   {kernel<SquaredTerm, T, TONARI_DOUBLES>, kernel<AbsoluteTerm, T, TONARI_DOUBLES>, \
    kernel<LargestTerm, T, TONARI_DOUBLES>}
 #define TONARI_SWEEPS                                                                \

@@ -116,9 +116,8 @@ TONARI_INLINE auto by_dim(int64_t dim, With with) {
 template <class Term, class T, int N>
 int leaf(const T* panels, int64_t dim, int64_t count, const double* query, double threshold, double* values,
          int32_t* where) {
-  return by_dim<Term>(dim, [&]<int D>() {
-    return leaf_of<Term, T, N, D>(panels, dim, count, query, threshold, values, where);
-  });
+  return by_dim<Term>(
+      dim, [&]<int D>() { return leaf_of<Term, T, N, D>(panels, dim, count, query, threshold, values, where); });
 }
 
 template <class Term, class T, int N>

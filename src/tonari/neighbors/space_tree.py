@@ -14,13 +14,13 @@ TREE_METRICS = ("euclidean", "manhattan", "chebyshev", "minkowski")
 Groups = NDArray[np.int32] | None
 
 # The probe: fewer rows are searched exhaustively at once; a sample holds at most this many values; queries, neighbours.
-SMALL = 2_000
+SMALL = 1_000
 SAMPLE_VALUES = 2**19
 PROBES, PROBED_K = 48, 10
-# Nanoseconds on one thread (AVX-512, Zen 5): per query, per node and per row of a leaf in a tree; per row of exhaustive
-# search; the second number of a pair is per column.
-TREE_QUERY, TREE_NODE, TREE_ROW = 400.0, (20.0, 3.0), (1.0, 0.3)
-BRUTE_ROW = (0.25, 0.011)
+# Nanoseconds on one thread (AVX-512, Zen 5) per query, and of a pair: per node or row, and per column of one. Exhaustive
+# search skips most rows under the Euclidean distance, whose cascade groups them, and none under the others.
+TREE_QUERY, TREE_NODE, TREE_ROW = 1_500.0, (30.0, 3.0), (0.3, 0.14)
+BRUTE_QUERY, BRUTE_ROW, PLAIN_ROW = 6_000.0, (0.06, 0.006), (0.2, 0.011)
 
 
 def serves(metric: MetricChoice) -> bool:
@@ -86,9 +86,7 @@ class SpaceTreeIndex:
         tree, queries = self._of_one_type(queries, threads)
         distances = np.empty((len(queries), k))
         neighbours = np.empty((len(queries), k), dtype=np.int64)
-        self.visits = _core.space_tree_search(
-            tree, queries, distances, neighbours, row_groups, query_groups, backtrack, eps, threads
-        )
+        _core.space_tree_search(tree, queries, distances, neighbours, row_groups, query_groups, backtrack, eps, threads)
         return distances, neighbours
 
     def within(
@@ -131,9 +129,9 @@ class SpaceTreeIndex:
 def pays(rows: NDArray[Any], metric: MetricChoice, threads: int) -> bool:
     """Whether a kd-tree is likely to answer faster than exhaustive search: a probe that counts, and looks at no clock.
 
-    Trees over two samples, one four times the other, are asked for the neighbours of other rows. The rows and nodes that
-    they look at, and how these grow from one sample to the next, give those of the whole table; measured costs of a row
-    and a node turn them into time.
+    Trees over two samples, one four times the other, are asked for the neighbours of other rows. The rows and nodes
+    that they look at, and how these grow from one sample to the next, give those of the whole table; measured costs of
+    a row and a node turn them into time.
 
     Parameters
     ----------
@@ -153,7 +151,8 @@ def pays(rows: NDArray[Any], metric: MetricChoice, threads: int) -> bool:
     growth = np.log(np.maximum(counts[1], 1) / np.maximum(counts[0], 1)) / np.log(4)
     nodes, looked = counts[1] * (n / most) ** np.clip(growth, 0, 1)
     tree = TREE_QUERY + nodes * _per(TREE_NODE, dim) + looked * _per(TREE_ROW, dim)
-    return bool(tree < n * _per(BRUTE_ROW, dim))
+    row = BRUTE_ROW if metric.name == "euclidean" else PLAIN_ROW
+    return bool(tree < BRUTE_QUERY + n * _per(row, dim))
 
 
 def _per(cost: tuple[float, float], dim: int) -> float:
@@ -165,8 +164,12 @@ def _looked_at(rows: NDArray[Any], metric: MetricChoice, size: int, threads: int
     n = len(rows)
     sample = np.arange(size) * n // size
     asked = (np.arange(PROBES) * n // PROBES + n // (2 * PROBES)) % n
-    tree = SpaceTreeIndex(np.ascontiguousarray(rows[sample]), "kd_tree", metric, threads)
+    tree = _core.space_tree_build(
+        np.ascontiguousarray(rows[sample]), "kd_tree", str(metric.name), metric.p, "spread", "median", 30, threads
+    )
     # A row that is in the sample too is not its own neighbour.
-    tree.search(rows[asked], PROBED_K, sample.astype(np.int32), asked.astype(np.int32), threads)
-    nodes, _, looked = tree.visits
+    nodes, _, looked = _core.space_tree_search(
+        tree, np.ascontiguousarray(rows[asked]), np.empty((PROBES, PROBED_K)), np.empty((PROBES, PROBED_K), np.int64),
+        sample.astype(np.int32), asked.astype(np.int32), True, 1.0, threads,
+    )  # fmt: skip
     return nodes / PROBES, looked / PROBES
