@@ -206,16 +206,16 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         self.effective_metric_ = metric.name
         self.effective_metric_params_ = metric.effective_params
         self.n_samples_fit_ = rows.shape[0]
-        self._fit_method = self.algorithm
-        index = self._opened_index()
+        self._index: AnyIndex = self._built_index(self.algorithm)
         # scikit-learn's attribute: what "auto" has chosen.
-        self._fit_method = index.kind if isinstance(index, SpaceTreeIndex) else "brute"
+        self._fit_method = self._index.kind if isinstance(self._index, SpaceTreeIndex) else "brute"
+
+    def _built_index(self, algorithm: str) -> AnyIndex:
+        return build_index(self._fit_X, self._metric, thread_count(self.n_jobs), algorithm, int(self.leaf_size))
 
     def _opened_index(self) -> AnyIndex:
         if "_index" not in self.__dict__:
-            self._index: AnyIndex = build_index(
-                self._fit_X, self._metric, thread_count(self.n_jobs), self._fit_method, int(self.leaf_size)
-            )
+            self._index = self._built_index(self._fit_method)
         return self._index
 
     def _queries(self, X: Any) -> tuple[Any, Groups, Groups]:

@@ -17,8 +17,8 @@ Groups = NDArray[np.int32] | None
 SMALL = 1_000
 SAMPLE_VALUES = 2**19
 PROBES, PROBED_K = 48, 10
-# Nanoseconds on one thread (AVX-512, Zen 5) per query, and of a pair: per node or row, and per column of one. Exhaustive
-# search skips most rows under the Euclidean distance, whose cascade groups them, and none under the others.
+# Nanoseconds on one thread (AVX-512, Zen 5) per query, and of a pair: per node or row, and per column of one.
+# Exhaustive search skips most rows under the Euclidean distance, whose cascade groups them, and none under the others.
 TREE_QUERY, TREE_NODE, TREE_ROW = 1_500.0, (30.0, 3.0), (0.3, 0.14)
 BRUTE_QUERY, BRUTE_ROW, PLAIN_ROW = 6_000.0, (0.06, 0.006), (0.2, 0.011)
 
