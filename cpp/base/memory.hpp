@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace tonari {
@@ -28,6 +29,26 @@ struct AlignedAllocator {
 
 template <class T>
 using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+
+// As above, but what is not given a value is left as it is: for large arrays that threads fill, and whose pages they touch.
+template <class T>
+struct UnfilledAllocator : AlignedAllocator<T> {
+  template <class U>
+  struct rebind {
+    using other = UnfilledAllocator<U>;
+  };
+  template <class U>
+  void construct(U* p) {
+    ::new (static_cast<void*>(p)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* p, Arguments&&... arguments) {
+    ::new (static_cast<void*>(p)) U(std::forward<Arguments>(arguments)...);
+  }
+};
+
+template <class T>
+using UnfilledVector = std::vector<T, UnfilledAllocator<T>>;
 
 // bytes = a * b * c, or a MemoryLimit error when that overflows or exceeds `limit` (0: no limit).
 // `what` names the buffer in the message.

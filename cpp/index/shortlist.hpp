@@ -2,49 +2,67 @@
 // The neighbours of one query of a tree: few of them are kept in order, so that the limit is tight after every row; many, or
 // all within a radius, are collected as everywhere else (nearest.hpp).
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
-#include "base/views.hpp"
 #include "index/nearest.hpp"
+#include "kernels/table.hpp"
 
 namespace tonari {
 
-// The k least entries, k at most kMost: inserting beats a heap there.
+// The k least entries, k at most kMost, in order.
 class Shortlist {
  public:
-  static constexpr int64_t kMost = 64;
+  static constexpr int64_t kMost = kListMost;
 
-  Shortlist(int64_t wanted, double) : wanted_(wanted) {}
+  Shortlist(int64_t wanted, double) : wanted_(static_cast<int>(wanted)) {
+    std::fill_n(distances_, (wanted + kRegister - 1) / kRegister * kRegister, std::numeric_limits<double>::infinity());
+  }
 
   bool full() const { return count_ == wanted_; }
   double limit() const { return limit_; }
   // An entry at the limit is wanted only if its row comes before this one.
   int32_t last_row() const { return last_row_; }
 
-  void add(double distance, int32_t row) {
-    const Entry entry{distance, row};
-    if (full()) {
-      if (!before(entry, entries_[count_ - 1])) return;
+  // Both arrays have room for kMergeMost.
+  void add(double* distances, const int32_t* rows, int count) {
+    const int merged = wanted_ == 1 ? -1 : kernels().merge(distances_, rows_, count_, wanted_, distances, rows, count);
+    if (merged >= 0) {
+      count_ = merged;
     } else {
-      ++count_;
+      for (int i = 0; i < count; ++i) insert(distances[i], rows[i]);
     }
-    int64_t i = count_ - 1;
-    for (; i > 0 && before(entry, entries_[i - 1]); --i) entries_[i] = entries_[i - 1];
-    entries_[i] = entry;
-    if (full()) {
-      limit_ = entries_[count_ - 1].distance;
-      last_row_ = entries_[count_ - 1].row;
-    }
+    if (!full()) return;
+    limit_ = distances_[count_ - 1];
+    last_row_ = rows_[count_ - 1];
   }
-  Span<const Entry> sorted() { return {entries_, static_cast<size_t>(count_)}; }
+  int64_t size() const { return count_; }
+  template <class Give>
+  void give(const Give& each) {
+    for (int i = 0; i < count_; ++i) each(i, distances_[i], int64_t{rows_[i]});
+  }
 
  private:
-  int64_t wanted_, count_ = 0;
-  double limit_ = std::numeric_limits<double>::infinity();
+  static constexpr int64_t kRegister = 8;
+
+  void insert(double distance, int32_t row) {
+    const auto comes_before = [&](int i) { return before({distance, row}, {distances_[i], rows_[i]}); };
+    if (full() && !comes_before(count_ - 1)) return;
+    int i = full() ? count_ - 1 : count_++;
+    for (; i > 0 && comes_before(i - 1); --i) {
+      distances_[i] = distances_[i - 1];
+      rows_[i] = rows_[i - 1];
+    }
+    distances_[i] = distance;
+    rows_[i] = row;
+  }
+
+  int wanted_, count_ = 0;
   int32_t last_row_ = std::numeric_limits<int32_t>::max();
-  Entry entries_[kMost];
+  double limit_ = std::numeric_limits<double>::infinity();
+  double distances_[kMost];
+  int32_t rows_[kMost];
 };
 
 // The same for more of them, or for all within a radius (wanted = -1).
@@ -56,12 +74,18 @@ class Longlist {
   bool full() const { return wanted_ >= 0 && added_ >= wanted_; }
   double limit() const { return nearest_.limit(); }
   int32_t last_row() const { return std::numeric_limits<int32_t>::max(); }
-  void add(double distance, int32_t row) {
-    nearest_.add(distance, row);
+  void add(const double* distances, const int32_t* rows, int count) {
+    for (int i = 0; i < count; ++i) nearest_.add(distances[i], rows[i]);
     // As soon as there are enough there is a limit.
-    if (++added_ == wanted_) nearest_.shrink();
+    if (added_ < wanted_ && added_ + count >= wanted_) nearest_.shrink();
+    added_ += count;
   }
-  Span<const Entry> sorted() { return nearest_.sorted(); }
+  int64_t size() { return static_cast<int64_t>(nearest_.sorted().size()); }
+  template <class Give>
+  void give(const Give& each) {
+    int64_t i = 0;
+    for (const Entry& entry : nearest_.sorted()) each(i++, entry.distance, int64_t{entry.row});
+  }
 
  private:
   int64_t wanted_, added_ = 0;

@@ -80,7 +80,7 @@ class SpaceTree {
   };
   struct Workspace {
     Visits visits;
-    std::vector<double> query, values;
+    std::vector<double> queries, values;
     std::vector<int32_t> where;
     std::vector<Pending> stack;
   };
@@ -88,7 +88,8 @@ class SpaceTree {
   template <class Kept, class Emit>
   Visits run(const Judge<T>& judge, const Reach& reach, const RunParams& run, const Emit& emit) const;
   template <class Kept>
-  void descend(const Judge<T>& judge, int64_t query, const Reach& reach, Workspace& work, Kept& kept) const;
+  void descend(const Judge<T>& judge, int64_t query, const double* asked, const Reach& reach, Workspace& work,
+               Kept& kept) const;
   template <class Kept>
   void decide(const TreeLeaf& leaf, int count, const Judge<T>& judge, int64_t query, const Decider<T>& decider,
               bool known, Workspace& work, Kept& kept) const;

@@ -13,7 +13,7 @@ constexpr int64_t kCarried = 16;  // columns that move with their rows; wider ro
 constexpr int kSharedLevels = 6;  // 64 subtrees for the threads
 constexpr int kMostMidpoints = 48;  // levels; below them medians, so that no data makes a deep tree
 constexpr int64_t kSampledKeys = 256;
-constexpr int64_t kSampledFrom = 2048;  // shorter selections sort as they are
+constexpr int64_t kSampledFrom = 256;  // shorter selections are made as they are
 constexpr int64_t kBlockRows = 16384;
 
 // A node of two children while the tree grows.
@@ -38,11 +38,11 @@ std::pair<T, int64_t> value_of_rank(const T* keys, int64_t count, int64_t rank, 
   if (count >= kSampledFrom) {
     // A sample brackets the value, and one pass keeps what lies inside (after Floyd and Rivest 1975).
     T sample[kSampledKeys];
-    for (int64_t i = 0; i < kSampledKeys; ++i) sample[i] = keys[i * count / kSampledKeys];
-    std::sort(sample, sample + kSampledKeys);
-    const int64_t at = rank * kSampledKeys / count, margin = 24;
+    const int64_t sampled = std::min(kSampledKeys, count / 16), at = rank * sampled / count, margin = 3 + sampled / 12;
+    for (int64_t i = 0; i < sampled; ++i) sample[i] = keys[i * count / sampled];
+    std::sort(sample, sample + sampled);
     const T low = at < margin ? -std::numeric_limits<T>::infinity() : sample[at - margin];
-    const T high = at + margin >= kSampledKeys ? std::numeric_limits<T>::infinity() : sample[at + margin];
+    const T high = at + margin >= sampled ? std::numeric_limits<T>::infinity() : sample[at + margin];
     int64_t kept = 0;
     for (int64_t i = 0; i < count; ++i) {
       const T key = keys[i];
@@ -249,15 +249,21 @@ class Grower {
     }
     // Left go keys below the threshold, and of those equal to it the first `equal`.
     T threshold = 0;
-    int64_t left = 0, equal = 0;
+    int64_t left = middle(count), equal = 0;
+    bool ranked = true;
     if (params_.threshold == ThresholdRule::kMidpoint && ends.first < ends.second && branch.depth < kMostMidpoints) {
       threshold = ends.first / 2 + ends.second / 2;
       if (!(threshold < ends.second)) threshold = ends.first;
       if (threshold < ends.first) threshold = ends.first;  // halves of the least numbers lose a bit
       equal = count;
-      for (int64_t i = 0; i < count; ++i) left += static_cast<int64_t>(keys[i] <= threshold);
-    } else {
-      left = middle(count);
+      int64_t below = 0;
+      for (int64_t i = 0; i < count; ++i) below += static_cast<int64_t>(keys[i] <= threshold);
+      // The cut slides until either side has half a leaf: panels stay at least half as full as leaves.
+      const int64_t least = (params_.leaf_size + 1) / 2;
+      left = std::clamp(below, least, count - least);
+      ranked = left != below;
+    }
+    if (ranked) {
       const auto [value, below] = value_of_rank(keys, count, left - 1, scratch.near);
       threshold = value;
       equal = left - below;
@@ -313,7 +319,7 @@ class Grower {
       tree.most_in_leaf = std::max(tree.most_in_leaf, branch.end - branch.begin);
     }
     join(branches, leaf_of, tree);
-    tree.panels.assign(panels * tree.dim * kLeafPanel, T(0));
+    tree.panels.resize(panels * tree.dim * kLeafPanel);
     const auto leaves = static_cast<int64_t>(tree.leaves.size());
     constexpr int64_t kLeavesPerBlock = 256;
     parallel_for((leaves + kLeavesPerBlock - 1) / kLeavesPerBlock, threads_, interrupt_,
@@ -334,6 +340,9 @@ class Grower {
 
   void fill(TreeRows<T>& tree, const TreeLeaf& leaf, int depth) {
     std::copy_n(numbers(depth) + leaf.first, leaf.count, tree.rows.data() + leaf.first);
+    // Places beyond the last row, and coordinates beyond the last column, are zero.
+    const int64_t panels = (leaf.count + kLeafPanel - 1) / kLeafPanel;
+    std::fill_n(tree.panels.data() + leaf.panel * tree.dim * kLeafPanel, panels * tree.dim * kLeafPanel, T(0));
     for (int32_t i = 0; i < leaf.count; ++i) {
       T* to = tree.panels.data() + (leaf.panel + i / kLeafPanel) * tree.dim * kLeafPanel + i % kLeafPanel;
       const T* row = carried_ ? nullptr : rows_.row(numbers(depth)[leaf.first + i]);
@@ -389,8 +398,8 @@ class Grower {
   const InterruptCheck& interrupt_;
   bool carried_;
   std::vector<T> low_, high_;
-  AlignedVector<T> columns_[2];
-  std::vector<int32_t> numbers_[2];
+  UnfilledVector<T> columns_[2];
+  UnfilledVector<int32_t> numbers_[2];
 };
 
 }  // namespace

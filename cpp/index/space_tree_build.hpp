@@ -49,10 +49,10 @@ template <class T>
 struct TreeRows {
   int64_t dim = 0;  // coordinates in panels: tree_dim(columns), the last ones zero
   int64_t columns = 0;
-  std::vector<int32_t> rows;  // row number of a position
+  UnfilledVector<int32_t> rows;  // row number of a position
   std::vector<TreeLeaf> leaves;
   std::vector<TreeNode> nodes;  // nodes[0] is the root; children come after their parents
-  AlignedVector<T> panels;
+  UnfilledVector<T> panels;
   std::vector<T> low, high;  // of the columns
   int32_t most_in_leaf = 0;
   int32_t deepest = 1;  // nodes on the longest way down

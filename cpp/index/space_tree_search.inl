@@ -12,6 +12,7 @@
 namespace tonari {
 
 inline constexpr int64_t kQueriesPerBlock = 128;
+inline constexpr int64_t kStopEvery = 16;
 inline constexpr int64_t kRowsPerBlock = 4096;
 inline constexpr int64_t kCurveFrom = 64;  // fewer queries run in the order in which they come
 inline constexpr int64_t kCurveColumns = 8;
@@ -50,13 +51,15 @@ Visits SpaceTree<T, Bounds>::search(MatrixView<const T> queries, Span<const int3
   const int64_t k = distances.cols;
   if (k < 1) return {};
   const Judge<T> judge{rows_, queries, params_, largest_, k, 0, row_groups, query_groups, 1};
-  const auto emit = [&](int64_t query, Span<const Entry> entries) {
-    if (static_cast<int64_t>(entries.size()) < k)
+  const auto emit = [&](int64_t query, auto& kept) {
+    if (kept.size() < k)
       throw std::invalid_argument("a query has fewer rows to choose from than neighbours were asked for");
-    for (int64_t i = 0; i < k; ++i) {
-      neighbours.row(query)[i] = entries[i].row;
-      distances.row(query)[i] = entries[i].distance;
-    }
+    double* to = distances.row(query);
+    int64_t* rows = neighbours.row(query);
+    kept.give([&](int64_t i, double distance, int64_t row) {
+      to[i] = distance;
+      rows[i] = row;
+    });
   };
   return k <= Shortlist::kMost ? run<Shortlist>(judge, reach, how, emit) : run<Longlist>(judge, reach, how, emit);
 }
@@ -69,17 +72,17 @@ Visits SpaceTree<T, Bounds>::within(MatrixView<const T> queries, double radius, 
   distances.assign(queries.rows, {});
   neighbours.assign(queries.rows, {});
   const Judge<T> judge{rows_, queries, params_, largest_, -1, radius, row_groups, query_groups, 1};
-  return run<Longlist>(judge, reach, how, [&](int64_t query, Span<const Entry> entries) {
-    distances[query].reserve(entries.size());
-    neighbours[query].reserve(entries.size());
-    for (const Entry& entry : entries) {
-      distances[query].push_back(entry.distance);
-      neighbours[query].push_back(entry.row);
-    }
+  return run<Longlist>(judge, reach, how, [&](int64_t query, Longlist& kept) {
+    distances[query].reserve(kept.size());
+    neighbours[query].reserve(kept.size());
+    kept.give([&](int64_t, double distance, int64_t row) {
+      distances[query].push_back(distance);
+      neighbours[query].push_back(row);
+    });
   });
 }
 
-// emit(query, entries in order) once per query.
+// emit(query, what was kept) once per query.
 template <class T, template <class> class Bounds>
 template <class Kept, class Emit>
 Visits SpaceTree<T, Bounds>::run(const Judge<T>& judge, const Reach& reach, const RunParams& how,
@@ -88,20 +91,24 @@ Visits SpaceTree<T, Bounds>::run(const Judge<T>& judge, const Reach& reach, cons
   const std::vector<int32_t> order = along_curve(judge.queries, how.threads, how.interrupt);
   std::vector<Workspace> spaces(std::max(1, how.threads));
   for (Workspace& work : spaces) {
-    work.query.assign(tree_.dim, 0.0);
-    work.values.resize(tree_.most_in_leaf);
-    work.where.resize(tree_.most_in_leaf);
+    work.queries.assign(kQueriesPerBlock * tree_.dim, 0.0);
+    work.values.resize(std::max<int64_t>(tree_.most_in_leaf, kMergeMost));
+    work.where.resize(work.values.size());
   }
   // A few queries are spread over the threads; many go in runs that share leaves.
   const int64_t each = std::clamp<int64_t>(queries / (8 * std::max(1, how.threads)), 1, kQueriesPerBlock);
   parallel_for((queries + each - 1) / each, how.threads, how.interrupt, [&](int64_t block, int worker, StopFlag& stop) {
     Workspace& work = spaces[worker];
-    for (int64_t i = block * each; i < std::min(queries, (block + 1) * each); ++i) {
-      if (stop.should_stop(worker)) return;
-      const int64_t query = order.empty() ? i : order[i];
+    const int64_t first = block * each, last = std::min(queries, first + each);
+    const auto number = [&](int64_t i) { return order.empty() ? i : order[i]; };
+    // All at once, so that memory is waited for once.
+    for (int64_t i = first; i < last; ++i)
+      std::copy_n(judge.queries.row(number(i)), rows_.cols, work.queries.data() + (i - first) * tree_.dim);
+    for (int64_t i = first; i < last; ++i) {
+      if ((i - first) % kStopEvery == 0 && stop.should_stop(worker)) return;
       Kept kept(judge.wanted, judge.radius);
-      descend(judge, query, reach, work, kept);
-      emit(query, kept.sorted());
+      descend(judge, number(i), work.queries.data() + (i - first) * tree_.dim, reach, work, kept);
+      emit(number(i), kept);
     }
   });
   Visits all;
@@ -115,9 +122,8 @@ Visits SpaceTree<T, Bounds>::run(const Judge<T>& judge, const Reach& reach, cons
 
 template <class T, template <class> class Bounds>
 template <class Kept>
-void SpaceTree<T, Bounds>::descend(const Judge<T>& judge, int64_t query, const Reach& reach, Workspace& work,
-                                   Kept& kept) const {
-  const T* asked = judge.queries.row(query);
+void SpaceTree<T, Bounds>::descend(const Judge<T>& judge, int64_t query, const double* asked, const Reach& reach,
+                                   Workspace& work, Kept& kept) const {
   const double largest = std::max(largest_, largest_magnitude(asked, rows_.cols));
   const Decider<T> decider(params_.metric, params_.p, rows_.cols, largest);
   if (!ordinary(largest)) {
@@ -127,22 +133,21 @@ void SpaceTree<T, Bounds>::descend(const Judge<T>& judge, int64_t query, const R
     }
     return;
   }
-  for (int64_t j = 0; j < rows_.cols; ++j) work.query[j] = static_cast<double>(asked[j]);
   double limit = kept.limit(), most = bounds_.most(reach.eps * limit), most_in_leaf = reduction_.most(limit);
   std::vector<Pending>& stack = work.stack;
-  stack.assign(1, Pending{0, 0, 0});
-  while (!stack.empty()) {
-    const Pending next = stack.back();
-    stack.pop_back();
+  stack.resize(tree_.deepest * kNodeFan + 1);
+  stack[0] = {0, 0, 0};
+  for (int64_t top = 0; top >= 0;) {
+    const Pending next = stack[top--];
     // At the limit a child can still win, by its row numbers.
     if (next.bound > most || (next.least_row > kept.last_row() && bounds_.reaches(next.bound, limit))) continue;
     if (next.child < 0) {
       const TreeLeaf& leaf = tree_.leaves[~next.child];
-      const int count = leaf_(tree_.panel(leaf), tree_.dim, leaf.count, work.query.data(), most_in_leaf,
-                              work.values.data(), work.where.data());
+      const int count =
+          leaf_(tree_.panel(leaf), tree_.dim, leaf.count, asked, most_in_leaf, work.values.data(), work.where.data());
       ++work.visits.leaves;
       work.visits.rows += leaf.count;
-      decide(leaf, count, judge, query, decider, reduction_.decides, work, kept);
+      if (count > 0) decide(leaf, count, judge, query, decider, reduction_.decides, work, kept);
       if (!reach.backtrack && (kept.full() || judge.wanted < 0)) return;
       if (kept.limit() != limit) {
         limit = kept.limit();
@@ -154,19 +159,28 @@ void SpaceTree<T, Bounds>::descend(const Judge<T>& judge, int64_t query, const R
     ++work.visits.nodes;
     const TreeNode& node = tree_.nodes[next.child];
     double bounds[kNodeFan];
-    uint32_t left = bounds_(next.child, work.query.data(), most, bounds) & ((1u << node.fan) - 1);
-    // Onto the stack, the nearest on top; of equal bounds the one with the smaller rows.
-    const auto bottom = static_cast<int64_t>(stack.size());
-    for (; left != 0; left &= left - 1) {
-      const int i = std::countr_zero(left);
-      const Pending child{bounds[i], node.child[i], node.least_row[i]};
-      auto at = static_cast<int64_t>(stack.size());
-      stack.push_back(child);
-      for (; at > bottom && (stack[at - 1].bound < child.bound ||
-                             (stack[at - 1].bound == child.bound && stack[at - 1].least_row < child.least_row));
-           --at)
-        stack[at] = stack[at - 1];
-      stack[at] = child;
+    uint32_t left = bounds_(next.child, asked, most, bounds) & ((1u << node.fan) - 1);
+    const auto push = [&](int i) { stack[++top] = {bounds[i], node.child[i], node.least_row[i]}; };
+    if (limit == std::numeric_limits<double>::infinity()) {
+      // On the way down to the first leaves only the nearest matters: most others will be left out when their turn comes.
+      int nearest = 0;
+      for (int i = 1; i < node.fan; ++i) nearest = bounds[i] < bounds[nearest] ? i : nearest;
+      for (int i = node.fan; i-- > 0;)
+        if (i != nearest) push(i);
+      push(nearest);
+      continue;
+    }
+    // The farthest first, so that the nearest comes out first; of equal bounds the one with the smaller rows.
+    while (left != 0) {
+      int farthest = std::countr_zero(left);
+      for (uint32_t others = left & (left - 1); others != 0; others &= others - 1) {
+        const int i = std::countr_zero(others);
+        const bool farther = bounds[i] > bounds[farthest] ||
+                             (bounds[i] == bounds[farthest] && node.least_row[i] > node.least_row[farthest]);
+        farthest = farther ? i : farthest;
+      }
+      push(farthest);
+      left &= ~(1u << farthest);
     }
   }
 }
@@ -183,16 +197,27 @@ void SpaceTree<T, Bounds>::decide(const TreeLeaf& leaf, int count, const Judge<T
   int wanted = 0;
   for (int i = 0; i < count; ++i) {
     const int32_t row = numbers[where[i]];
-    if (judge.excluded(query, row)) continue;
-    if (known) {
-      kept.add(decider.distance(values[i], row, rows_.data, asked), row);
-    } else {
-      where[wanted++] = row;
-    }
+    values[wanted] = values[i];
+    where[wanted] = row;
+    wanted += judge.excluded(query, row) ? 0 : 1;
   }
-  if (known) return;
-  decider.decide(rows_.data, asked, where, wanted, values);
-  for (int i = 0; i < wanted; ++i) kept.add(values[i], where[i]);
+  if (known) {
+    for (int i = 0; i < wanted; ++i) values[i] = decider.distance(values[i], where[i], rows_.data, asked);
+  } else {
+    decider.decide(rows_.data, asked, where, wanted, values);
+  }
+  double some[kMergeMost];
+  int32_t some_rows[kMergeMost];
+  for (int first = 0; first < wanted;) {
+    int taken = 0;
+    const double limit = kept.limit();
+    for (; first < wanted && taken < kMergeMost; ++first) {
+      some[taken] = values[first];
+      some_rows[taken] = where[first];
+      taken += values[first] <= limit ? 1 : 0;
+    }
+    kept.add(some, some_rows, taken);
+  }
 }
 
 // Queries in the order of a space-filling curve (Morton 1966) through the columns of largest extent.

@@ -77,6 +77,7 @@ extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
                                      TONARI_TREE(leaf, float),
                                      TONARI_TREE(leaf, double),
                                      TONARI_TREE(boxes, float),
-                                     TONARI_TREE(boxes, double)};
+                                     TONARI_TREE(boxes, double),
+                                     merge<TONARI_DOUBLES>};
 
 }  // namespace tonari

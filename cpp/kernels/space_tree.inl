@@ -125,5 +125,62 @@ uint32_t boxes(const T* sides, int64_t dim, const double* query, double threshol
   return by_dim<Term>(dim, [&]<int D>() { return boxes_of<Term, T, N, D>(sides, dim, query, threshold, bounds); });
 }
 
+TONARI_INLINE int ones(uint64_t mask) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  return static_cast<int>(__popcnt64(mask));
+#else
+  return __builtin_popcountll(mask);
+#endif
+}
+
+// Every candidate's place is counted, so that hardly a branch depends on a distance.
+template <int N>
+int merge(double* distances, int32_t* rows, int count, int wanted, double* fresh, const int32_t* fresh_rows,
+          int fresh_count) {
+  using V = Simd<double, N>;
+  const int padded = (fresh_count + N - 1) / N * N;
+  for (int i = fresh_count; i < padded; ++i) fresh[i] = std::numeric_limits<double>::infinity();
+  double placed[kListMost + 1];
+  int32_t placed_rows[kListMost + 1];
+  uint64_t taken = 0;
+  uint64_t places = 0;
+  for (int j = 0; j < fresh_count; ++j) {
+    const V mine = V::broadcast(fresh[j]);
+    uint64_t listed = 0, not_below = 0, not_above = 0;
+    for (int i = 0; i < count; i += N) {
+      const V list = V::load(distances + i);
+      listed |= static_cast<uint64_t>(at_most(list, mine)) << i;
+      not_below |= static_cast<uint64_t>(at_most(mine, list)) << i;
+    }
+    if ((listed & not_below) != 0) return -1;
+    for (int i = 0; i < padded; i += N) not_above |= static_cast<uint64_t>(at_most(V::load(fresh + i), mine)) << i;
+    // Equal candidates count one another, and then a place is missing.
+    const int rank = ones(not_above) - 1;
+    places |= uint64_t{1} << rank;
+    const int place = ones(listed) + rank < wanted ? ones(listed) + rank : kListMost;
+    placed[place] = fresh[j];
+    placed_rows[place] = fresh_rows[j];
+    taken |= place < kListMost ? uint64_t{1} << place : 0;
+  }
+  if (places != (uint64_t{1} << fresh_count) - 1) return -1;
+  const int total = count + fresh_count < wanted ? count + fresh_count : wanted;
+  double listed[kListMost];
+  int32_t listed_rows[kListMost];
+  for (int i = 0; i < count; ++i) {
+    listed[i] = distances[i];
+    listed_rows[i] = rows[i];
+  }
+  int next = 0;
+  for (int i = 0; i < total; ++i) {
+    const bool here = (taken >> i & 1) != 0;
+    const double* from = here ? placed + i : listed + next;
+    const int32_t* from_rows = here ? placed_rows + i : listed_rows + next;
+    distances[i] = *from;
+    rows[i] = *from_rows;
+    next += here ? 0 : 1;
+  }
+  return total;
+}
+
 }  // namespace
 }  // namespace tonari

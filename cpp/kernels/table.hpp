@@ -79,6 +79,13 @@ inline constexpr int kNodeFan = 8;
 template <class T>
 using BoxKernel = uint32_t (*)(const T* boxes, int64_t dim, const double* query, double threshold, double* bounds);
 
+// Merges candidates into a list in the order of distances, of which `wanted` stay; returns how many there are then. Both
+// arrays have room for whole registers, the list holds infinities beyond its end. -1, and nothing done, where two distances
+// are equal: there rows decide.
+inline constexpr int kListMost = 64, kMergeMost = 32;
+using MergeKernel = int (*)(double* distances, int32_t* rows, int count, int wanted, double* fresh,
+                            const int32_t* fresh_rows, int fresh_count);
+
 // Coordinates that leaf() and boxes() are given for rows of `dim`: the sums that decide exist for some numbers only, and
 // coordinates of zero change no sum.
 constexpr int64_t tree_dim(int64_t dim) {
@@ -103,6 +110,7 @@ struct Kernels {
   LeafKernel<double> leaf_f64[kReduced];
   BoxKernel<float> boxes_f32[kReduced];
   BoxKernel<double> boxes_f64[kReduced];
+  MergeKernel merge;
 };
 
 extern const Kernels kernels_generic;
