@@ -12,7 +12,7 @@
 //          Where magnitudes need care (index/decide.hpp) a query is decided against every row.
 // Time     few leaves per query in few dimensions, all of them in many; exhaustive search is faster then
 // Memory   the rows are borrowed and kept a second time in leaf order, with 4 bytes per row and the bounds of the nodes;
-//          12 bytes per query, and per thread one leaf and 24 bytes per neighbour of one query
+//          20 bytes per query, and per thread 128 queries in float64, one leaf, and 24 bytes per neighbour of one query
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -53,9 +53,10 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_DECIDE(T)                                                            \
   {decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>, \
    decide<LargestTerm, T, TONARI_DOUBLES>}
-#define TONARI_TREE(kernel, T)                                                      \
-  {kernel<SquaredTerm, T, TONARI_DOUBLES>, kernel<AbsoluteTerm, T, TONARI_DOUBLES>, \
-   kernel<LargestTerm, T, TONARI_DOUBLES>}
+#define TONARI_LEAVES(T) \
+  {leaf<SquaredTerm, T, TONARI_DOUBLES>, leaf<AbsoluteTerm, T, TONARI_DOUBLES>, leaf<LargestTerm, T, TONARI_DOUBLES>}
+#define TONARI_BOXES(T) \
+  {boxes<SquaredTerm, T, TONARI_DOUBLES>, boxes<AbsoluteTerm, T, TONARI_DOUBLES>, boxes<LargestTerm, T, TONARI_DOUBLES>}
 #define TONARI_SWEEPS                                                                \
   {sweep<TONARI_FLOATS, TONARI_VECTORS, 1>, sweep<TONARI_FLOATS, TONARI_VECTORS, 2>, \
    sweep<TONARI_FLOATS, TONARI_VECTORS, 4>, sweep<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
@@ -74,10 +75,10 @@ extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
                                      encode<float, TONARI_DOUBLES>,
                                      encode<double, TONARI_DOUBLES>,
                                      project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
-                                     TONARI_TREE(leaf, float),
-                                     TONARI_TREE(leaf, double),
-                                     TONARI_TREE(boxes, float),
-                                     TONARI_TREE(boxes, double),
+                                     TONARI_LEAVES(float),
+                                     TONARI_LEAVES(double),
+                                     TONARI_BOXES(float),
+                                     TONARI_BOXES(double),
                                      merge<TONARI_DOUBLES>};
 
 }  // namespace tonari

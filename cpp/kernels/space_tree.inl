@@ -117,12 +117,12 @@ template <class Term, class T, int N>
 int leaf(const T* panels, int64_t dim, int64_t count, const double* query, double threshold, double* values,
          int32_t* where) {
   return by_dim<Term>(
-      dim, [&]<int D>() { return leaf_of<Term, T, N, D>(panels, dim, count, query, threshold, values, where); });
+      dim, [&]<int D> { return leaf_of<Term, T, N, D>(panels, dim, count, query, threshold, values, where); });
 }
 
 template <class Term, class T, int N>
 uint32_t boxes(const T* sides, int64_t dim, const double* query, double threshold, double* bounds) {
-  return by_dim<Term>(dim, [&]<int D>() { return boxes_of<Term, T, N, D>(sides, dim, query, threshold, bounds); });
+  return by_dim<Term>(dim, [&]<int D> { return boxes_of<Term, T, N, D>(sides, dim, query, threshold, bounds); });
 }
 
 TONARI_INLINE int ones(uint64_t mask) {
