@@ -9,7 +9,7 @@
 
 namespace tonari {
 
-// Boxes of the children of every node, in the type of the rows: 16 values per child and column pair, [dim][low, high][child].
+// Boxes of the children of every node, in the type of the rows: [node][dim][low, high][child].
 template <class T>
 class Boxes {
  public:

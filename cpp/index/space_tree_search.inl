@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "index/shortlist.hpp"
 #include "index/space_tree.hpp"
