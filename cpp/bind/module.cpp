@@ -9,6 +9,7 @@ namespace nb = nanobind;
 void bind_config(nb::module_&);
 void bind_exact(nb::module_&);
 void bind_score(nb::module_&);
+void bind_space_tree(nb::module_&);
 void bind_vote(nb::module_&);
 
 NB_MODULE(_core, m) {
@@ -26,5 +27,6 @@ NB_MODULE(_core, m) {
   bind_config(m);
   bind_exact(m);
   bind_score(m);
+  bind_space_tree(m);
   bind_vote(m);
 }

@@ -13,9 +13,6 @@ namespace tonari {
 namespace {
 
 constexpr int64_t kLanes = 16;  // as in cpp/kernels/decide.inl
-// Below this a float64 sum of squares may have lost terms to underflow.
-constexpr double kTinySquare = 0x1p-900;
-
 constexpr double kMostPower = 32;  // whole and half powers up to here are multiplied out: pow() costs 20 times as much
 
 // base^power for a whole power >= 0, by squaring.

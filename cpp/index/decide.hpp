@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What decides between rows: distances in float64, by direct differences, in one fixed order of additions.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace tonari {
 
 // Magnitudes whose squares and sums of squares need no care in float64.
 inline bool ordinary(double largest) { return largest == 0 || (largest >= 0x1p-400 && largest <= 0x1p+500); }
+
+// Below this a float64 sum of squares may have lost terms to underflow.
+inline constexpr double kTinySquare = 0x1p-900;
 
 enum class Metric { kEuclidean, kManhattan, kChebyshev, kMinkowski, kCosine };
 
@@ -26,6 +31,13 @@ class Decider {
 
   // distances[i] for row which[i] of `rows` (row-major, dim columns).
   void decide(const T* rows, const T* query, const int32_t* which, int64_t count, double* distances) const;
+
+  // The distance of a row whose sum or maximum is known to the bit: Euclidean, Manhattan or Chebyshev, ordinary magnitudes.
+  double distance(double reduced, int32_t row, const T* rows, const T* query) const {
+    if (metric_ != Metric::kEuclidean) return reduced;
+    if (std::is_same_v<T, float> || reduced >= kTinySquare) return std::sqrt(reduced);
+    return root(reduced, rows + row * dim_, query);
+  }
 
  private:
   double root(double squared, const T* row, const T* query) const;

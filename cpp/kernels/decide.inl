@@ -22,23 +22,48 @@ struct Compensated {
 };
 
 struct SquaredTerm {
+  static constexpr bool kOrderMatters = true;  // of the terms that are joined
   template <class V>
   static TONARI_INLINE void add(Compensated<V>& total, V difference) {
     total.add(difference * difference);
   }
-  static TONARI_INLINE double join(double a, double b) { return a + b; }
+  template <class V>
+  static TONARI_INLINE V of(V difference) {
+    return difference * difference;
+  }
+  template <class V>
+  static TONARI_INLINE V join(V a, V b) {
+    return a + b;
+  }
 };
 struct AbsoluteTerm {
+  static constexpr bool kOrderMatters = true;
   template <class V>
   static TONARI_INLINE void add(Compensated<V>& total, V difference) {
     total.add(abs(difference));
   }
-  static TONARI_INLINE double join(double a, double b) { return a + b; }
+  template <class V>
+  static TONARI_INLINE V of(V difference) {
+    return abs(difference);
+  }
+  template <class V>
+  static TONARI_INLINE V join(V a, V b) {
+    return a + b;
+  }
 };
 struct LargestTerm {
+  static constexpr bool kOrderMatters = false;
   template <class V>
   static TONARI_INLINE void add(Compensated<V>& total, V difference) {
     total.sum = max(total.sum, abs(difference));
+  }
+  template <class V>
+  static TONARI_INLINE V of(V difference) {
+    return abs(difference);
+  }
+  template <class V>
+  static TONARI_INLINE V join(V a, V b) {
+    return max(a, b);
   }
   static TONARI_INLINE double join(double a, double b) { return a < b ? b : a; }
 };

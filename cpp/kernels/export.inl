@@ -8,10 +8,13 @@
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #define TONARI_UNROLL
+#define TONARI_INLINE_LAMBDA
 #elif defined(__clang__)
 #define TONARI_UNROLL _Pragma("unroll")
+#define TONARI_INLINE_LAMBDA __attribute__((always_inline))
 #else
 #define TONARI_UNROLL _Pragma("GCC unroll 32")
+#define TONARI_INLINE_LAMBDA __attribute__((always_inline))
 #endif
 
 #include "kernels/table.hpp"
@@ -41,6 +44,7 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #include "kernels/codes.inl"
 #include "kernels/decide.inl"
 #include "kernels/project.inl"
+#include "kernels/space_tree.inl"
 #include "kernels/tile.inl"
 
 #define TONARI_TILES(Step)                                                                     \
@@ -49,6 +53,10 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_DECIDE(T)                                                            \
   {decide<SquaredTerm, T, TONARI_DOUBLES>, decide<AbsoluteTerm, T, TONARI_DOUBLES>, \
    decide<LargestTerm, T, TONARI_DOUBLES>}
+#define TONARI_LEAVES(T) \
+  {leaf<SquaredTerm, T, TONARI_DOUBLES>, leaf<AbsoluteTerm, T, TONARI_DOUBLES>, leaf<LargestTerm, T, TONARI_DOUBLES>}
+#define TONARI_BOXES(T) \
+  {boxes<SquaredTerm, T, TONARI_DOUBLES>, boxes<AbsoluteTerm, T, TONARI_DOUBLES>, boxes<LargestTerm, T, TONARI_DOUBLES>}
 #define TONARI_SWEEPS                                                                \
   {sweep<TONARI_FLOATS, TONARI_VECTORS, 1>, sweep<TONARI_FLOATS, TONARI_VECTORS, 2>, \
    sweep<TONARI_FLOATS, TONARI_VECTORS, 4>, sweep<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
@@ -68,6 +76,11 @@ extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
                                      pairs<TONARI_FLOATS>,
                                      encode<float, TONARI_DOUBLES>,
                                      encode<double, TONARI_DOUBLES>,
-                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>};
+                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+                                     TONARI_LEAVES(float),
+                                     TONARI_LEAVES(double),
+                                     TONARI_BOXES(float),
+                                     TONARI_BOXES(double),
+                                     merge<TONARI_DOUBLES>};
 
 }  // namespace tonari

@@ -75,6 +75,33 @@ using PairsKernel = void (*)(const uint8_t* rows, const int8_t* queries, int64_t
 // Products of a full tile of vectors with a panel of directions [dim][tile_rows]: [tile][tile_rows] (project.inl).
 using ProjectKernel = void (*)(const float* panel, int64_t dim, const float* vectors, int64_t stride, float* products);
 
+// One leaf of a tree against a query: float64 values of `count` rows, panels [count / kLeafPanel][dim][kLeafPanel]. Writes
+// value and place of every row whose value is at most the threshold, in the order of places, and returns how many.
+inline constexpr int kLeafPanel = 16;
+inline constexpr int kTreeJoined = 16;  // up to here leaf() decides; see tree_dim()
+template <class T>
+using LeafKernel = int (*)(const T* panels, int64_t dim, int64_t count, const double* query, double threshold,
+                           double* values, int32_t* where);
+
+// Least values that rows in the boxes of kNodeFan children may have: boxes [dim][low, high][kNodeFan], bounds [kNodeFan].
+// Returns a bit for every child whose bound is at most the threshold.
+inline constexpr int kNodeFan = 8;
+template <class T>
+using BoxKernel = uint32_t (*)(const T* boxes, int64_t dim, const double* query, double threshold, double* bounds);
+
+// Merges candidates into a list in the order of distances, of which `wanted` stay; returns how many there are then. Both
+// arrays have room for whole registers, the list holds infinities beyond its end. -1, and nothing done, where two distances
+// are equal: there rows decide.
+inline constexpr int kListMost = 64, kMergeMost = 32;
+using MergeKernel = int (*)(double* distances, int32_t* rows, int count, int wanted, double* fresh,
+                            const int32_t* fresh_rows, int fresh_count);
+
+// Coordinates that leaf() and boxes() are given for rows of `dim`: the sums that decide exist for some numbers only, and
+// coordinates of zero change no sum.
+constexpr int64_t tree_dim(int64_t dim) {
+  return dim <= 6 ? dim : dim <= 8 ? 8 : dim <= 10 ? 10 : dim <= 12 ? 12 : dim <= 16 ? 16 : dim;
+}
+
 struct Kernels {
   const char* name;
   int tile_rows;                                // rows in a panel
@@ -91,6 +118,11 @@ struct Kernels {
   EncodeKernel<float> encode_f32;
   EncodeKernel<double> encode_f64;
   ProjectKernel project;
+  LeafKernel<float> leaf_f32[kReduced];
+  LeafKernel<double> leaf_f64[kReduced];
+  BoxKernel<float> boxes_f32[kReduced];
+  BoxKernel<double> boxes_f64[kReduced];
+  MergeKernel merge;
 };
 
 extern const Kernels kernels_generic;

@@ -51,6 +51,30 @@ def score_ranking(values: Annotated[NDArray[numpy.float64], dict(shape=(None, No
     Area under the ROC curve and average precision per candidate and split.
     """
 
+class SpaceTree:
+    """Rows in a kd-tree or a ball tree; immutable."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def dim(self) -> int: ...
+
+def space_tree_build(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], kind: str, metric: str, p: float, split: str, threshold: str, leaf_size: int, threads: int) -> SpaceTree:
+    """
+    Put rows (float32 or float64, C order, finite) into a tree; they are borrowed and must not change.
+    """
+
+def space_tree_search(index: SpaceTree, queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], row_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, query_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, backtrack: bool, eps: float, threads: int) -> tuple[int, int, int]:
+    """
+    Fill distances and neighbours (queries x k); returns how many nodes, leaves and rows were looked at.
+    """
+
+def space_tree_within(index: SpaceTree, queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: float, row_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, query_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, backtrack: bool, eps: float, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
+    """
+
 def vote_classes(neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, k: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weighting: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], winners: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None, threads: int) -> None:
     """
     Winning class code, and optionally class shares, per candidate and query.

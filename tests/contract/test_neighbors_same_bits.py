@@ -155,6 +155,12 @@ def fingerprint() -> str:
             rows, queries = (part.astype(np.float32) for part in draw_hostile(name, 2, 2_500, 70, 61))
             digest.update(b"".join(part.tobytes() for part in NearestNeighbors().fit(rows).kneighbors(queries)))
     os.environ["TONARI_FILTER"] = "auto"
+    for algorithm in ("kd_tree", "ball_tree"):
+        for number in CODED_CASES:
+            case = draw_case(number)
+            if case.metric != "cosine":
+                model = NearestNeighbors(n_neighbors=case.k, metric=case.metric, p=case.p, algorithm=algorithm)
+                digest.update(b"".join(part.tobytes() for part in model.fit(case.rows).kneighbors(case.queries)))
     for problem in PROBLEMS:
         for dtype in DTYPES:
             model, queries = make(problem, dtype, n_jobs=2)

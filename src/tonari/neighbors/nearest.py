@@ -17,7 +17,7 @@ from tonari.neighbors.stored import StoredNeighbors
 
 
 class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
-    """Find nearest neighbours exactly, by exhaustive search at the speed of the machine.
+    """Find nearest neighbours exactly, by trees or by exhaustive search at the speed of the machine.
 
     Parameters
     ----------
@@ -26,9 +26,10 @@ class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
     radius : float, default=1.0
         Radius of `radius_neighbors`.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Accepted for compatibility: every name gives the same, exact answer, at present by exhaustive search.
+        Every choice gives the same, exact answer. "auto" counts on a sample what a kd-tree would look at, and takes
+        exhaustive search where that costs less; metrics that a tree cannot bound are always searched exhaustively.
     leaf_size : int, default=30
-        Accepted for compatibility; no tree is built at present.
+        A node of a tree with fewer than twice as many rows is a leaf.
     metric : str or callable, default="minkowski"
         ``euclidean``, ``manhattan``, ``chebyshev``, ``minkowski`` (any ``p >= 1``) and ``cosine`` run in the engine;
         other names of scikit-learn, ``precomputed`` and callables run through its ``pairwise_distances``.

@@ -30,9 +30,10 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         Plain mean, or weights of 1/distance (exact matches win outright), or a callable that turns an array of
         distances into an array of weights.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Accepted for compatibility: every name gives the same, exact answer, at present by exhaustive search.
+        Every choice gives the same, exact answer. "auto" counts on a sample what a kd-tree would look at, and takes
+        exhaustive search where that costs less; metrics that a tree cannot bound are always searched exhaustively.
     leaf_size : int, default=30
-        Accepted for compatibility; no tree is built at present.
+        A node of a tree with fewer than twice as many rows is a leaf.
     p : float, default=2
         Power of Minkowski.
     metric : str or callable, default="minkowski"

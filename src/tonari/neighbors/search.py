@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.neighbors import BallTree, KDTree
+from sklearn.neighbors import BallTree as SklearnBallTree
+from sklearn.neighbors import KDTree as SklearnKDTree
 from sklearn.neighbors._base import KNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +21,8 @@ from tonari.base.validation import check_choice, check_number, check_rows, check
 from tonari.neighbors.graph import check_graph, is_graph
 from tonari.neighbors.metrics import MetricChoice, check_algorithm, check_sparse, resolve_metric, serves_sparse
 from tonari.neighbors.pairwise import PairwiseIndex
+from tonari.neighbors.space_tree import SpaceTreeIndex, pays, serves
+from tonari.neighbors.trees import BallTree, KDTree
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 Groups = NDArray[np.int32] | None
@@ -98,20 +101,34 @@ class NativeIndex:
         return self._wide._index, queries
 
 
-def build_index(rows: NDArray[Any], metric: MetricChoice, threads: int) -> NativeIndex | PairwiseIndex:
-    """The index that serves this metric.
+AnyIndex = NativeIndex | PairwiseIndex | SpaceTreeIndex
+
+
+def build_index(
+    rows: NDArray[Any], metric: MetricChoice, threads: int, algorithm: str = "auto", leaf_size: int = 30
+) -> AnyIndex:
+    """The index that serves this metric: every choice gives the same answer.
 
     Parameters
     ----------
     rows : ndarray
     metric : MetricChoice
     threads : int
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        A tree where boxes and balls bound the metric; "auto" builds a kd-tree where a probe says that it pays.
+    leaf_size : int, default=30
 
     Returns
     -------
-    NativeIndex or PairwiseIndex
+    NativeIndex, PairwiseIndex or SpaceTreeIndex
     """
-    return NativeIndex(rows, metric, threads) if metric.native else PairwiseIndex(rows, metric)
+    if not metric.native:
+        return PairwiseIndex(rows, metric)
+    if algorithm == "auto":
+        algorithm = "kd_tree" if pays(rows, metric, threads) else "brute"
+    if algorithm == "brute" or not serves(metric):
+        return NativeIndex(rows, metric, threads)
+    return SpaceTreeIndex(rows, algorithm, metric, threads, leaf_size=leaf_size)
 
 
 class NeighborsBase(KNeighborsMixin, BaseEstimator):
@@ -154,7 +171,7 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         """The table given to fit: that of a fitted index or tree in its place, sparse where the metric takes it."""
         if isinstance(X, NeighborsBase):
             return X._fit_X
-        if isinstance(X, KDTree | BallTree):
+        if isinstance(X, KDTree | BallTree | SklearnKDTree | SklearnBallTree):
             return np.asarray(X.data)
         if sparse.issparse(X) and metric.name != "precomputed":
             check_sparse(self.algorithm, metric)
@@ -186,15 +203,19 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             _check_distances(rows)
         self._fit_X: Any = rows
         self._metric = metric
-        self._fit_method = "brute"
         self.effective_metric_ = metric.name
         self.effective_metric_params_ = metric.effective_params
         self.n_samples_fit_ = rows.shape[0]
-        self._index: NativeIndex | PairwiseIndex = build_index(rows, metric, thread_count(self.n_jobs))
+        self._index: AnyIndex = self._built_index(self.algorithm)
+        # scikit-learn's attribute: what "auto" has chosen.
+        self._fit_method = self._index.kind if isinstance(self._index, SpaceTreeIndex) else "brute"
 
-    def _opened_index(self) -> NativeIndex | PairwiseIndex:
+    def _built_index(self, algorithm: str) -> AnyIndex:
+        return build_index(self._fit_X, self._metric, thread_count(self.n_jobs), algorithm, int(self.leaf_size))
+
+    def _opened_index(self) -> AnyIndex:
         if "_index" not in self.__dict__:
-            self._index = build_index(self._fit_X, self._metric, thread_count(self.n_jobs))
+            self._index = self._built_index(self._fit_method)
         return self._index
 
     def _queries(self, X: Any) -> tuple[Any, Groups, Groups]:
