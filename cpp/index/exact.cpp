@@ -16,10 +16,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kWorkspaceBytes = 32 << 20;  // survivors waiting, per thread
 constexpr int64_t kMostTiles = 32;  // full tiles of queries per block
+constexpr double kFlatPower = 6;  // from here on the largest difference says more than their cubes (normal, 100 columns)
 constexpr int64_t kAhead = 192;  // queries that show whether codes pay
 
 // A lower bound of the metric as a multiple of the filter's distance.
-//   L_p >= L_2 * dim^(1/p - 1/2) for p >= 2, and L_p >= L_1 * dim^(1/p - 1) for p < 2 (power means).
+//   L_p >= L_r * dim^(1/p - 1/r) for p >= r (power means), and L_p >= L_infinity.
 struct FilterChoice {
   Filter filter;
   double factor;  // metric >= factor * filter distance
@@ -33,9 +34,11 @@ FilterChoice filter_for(const ExactParams& params, int64_t dim) {
     case Metric::kChebyshev:
       return {kFilterChebyshev, 1.0, true};
     case Metric::kMinkowski: {
-      const double base = params.p < 2 ? 1.0 : 0.5;
-      const double factor = std::pow(static_cast<double>(dim), 1 / params.p - base) * (1 - 0x1p-40);
-      return {params.p < 2 ? kFilterManhattan : kFilterDot, factor, false};
+      if (params.p == 3) return {kFilterCube, 1.0, true};
+      if (params.p >= kFlatPower) return {kFilterChebyshev, 1 - 0x1p-40, false};
+      const double base = params.p < 2 ? 1 : params.p < 3 ? 2 : 3;
+      const double factor = std::pow(static_cast<double>(dim), 1 / params.p - 1 / base) * (1 - 0x1p-40);
+      return {base == 1 ? kFilterManhattan : base == 2 ? kFilterDot : kFilterCube, factor, false};
     }
     default:
       return {kFilterDot, 1.0, true};

@@ -32,6 +32,10 @@ TONARI_INLINE Simd<float, 8> max(Simd<float, 8> a, Simd<float, 8> b) {
   return {_mm256_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 8> larger(Simd<float, 8> a, Simd<float, 8> b) {
+  return {_mm256_max_ps(a.lanes, b.lanes)};
+}
+template <>
 TONARI_INLINE uint32_t at_most(Simd<float, 8> a, Simd<float, 8> b) {
   return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
 }

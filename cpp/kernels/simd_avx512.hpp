@@ -32,6 +32,14 @@ TONARI_INLINE Simd<float, 16> max(Simd<float, 16> a, Simd<float, 16> b) {
   return {_mm512_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 16> larger(Simd<float, 16> a, Simd<float, 16> b) {
+  return {_mm512_max_ps(a.lanes, b.lanes)};
+}
+template <>
+TONARI_INLINE Simd<float, 16> larger_magnitude(Simd<float, 16> a, Simd<float, 16> b) {
+  return {_mm512_range_ps(a.lanes, b.lanes, 0b1011)};  // the larger of both magnitudes, its sign cleared
+}
+template <>
 TONARI_INLINE uint32_t at_most(Simd<float, 16> a, Simd<float, 16> b) {
   return static_cast<uint32_t>(_mm512_cmp_ps_mask(a.lanes, b.lanes, _CMP_LE_OQ));
 }

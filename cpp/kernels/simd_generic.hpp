@@ -82,6 +82,25 @@ TONARI_INLINE Simd<T, N> max(Simd<T, N> a, Simd<T, N> b) {
   }
   return out;
 }
+// Of any lanes: the bits of negative ones turned round are in the order of their values too.
+template <class T, int N>
+TONARI_INLINE Simd<T, N> larger(Simd<T, N> a, Simd<T, N> b) {
+  using Bits = BitsOf<T>;
+  constexpr int kSign = 8 * sizeof(T) - 1;
+  Simd<T, N> out;
+  for (int i = 0; i < N; ++i) {
+    const Bits x = __builtin_bit_cast(Bits, a.lane[i]), y = __builtin_bit_cast(Bits, b.lane[i]);
+    const Bits x_order = x ^ ((x >> kSign) & std::numeric_limits<Bits>::max());
+    const Bits y_order = y ^ ((y >> kSign) & std::numeric_limits<Bits>::max());
+    out.lane[i] = __builtin_bit_cast(T, x_order < y_order ? y : x);
+  }
+  return out;
+}
+// max(a, |b|), a at least 0.
+template <class T, int N>
+TONARI_INLINE Simd<T, N> larger_magnitude(Simd<T, N> a, Simd<T, N> b) {
+  return max(a, abs(b));
+}
 // Bit i is set where a[i] <= b[i].
 template <class T, int N>
 TONARI_INLINE uint32_t at_most(Simd<T, N> a, Simd<T, N> b) {

@@ -32,6 +32,10 @@ TONARI_INLINE Simd<float, 4> max(Simd<float, 4> a, Simd<float, 4> b) {
   return {_mm_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 4> larger(Simd<float, 4> a, Simd<float, 4> b) {
+  return {_mm_max_ps(a.lanes, b.lanes)};
+}
+template <>
 TONARI_INLINE uint32_t at_most(Simd<float, 4> a, Simd<float, 4> b) {
   return static_cast<uint32_t>(_mm_movemask_ps(_mm_cmple_ps(a.lanes, b.lanes)));
 }

@@ -11,8 +11,9 @@ struct Survivor {
   int32_t where;  // query within the tile * tile_rows + row within the panel
 };
 
-// What a filter value is. dot: start + x.q (start a norm, q times -2); manhattan: sum |x - q|; chebyshev: max |x - q|.
-enum Filter : int { kFilterDot = 0, kFilterManhattan = 1, kFilterChebyshev = 2, kFilters = 3 };
+// What a filter value is. dot: start + x.q (start a norm, q times -2); manhattan: start + sum max(x, q) (start minus half
+// the sum of x); chebyshev: max |x + q| (q negated); cube: sum |x - q|^3.
+enum Filter : int { kFilterDot = 0, kFilterManhattan = 1, kFilterChebyshev = 2, kFilterCube = 3, kFilters = 4 };
 
 // What decides. squared: sum (x - q)^2; absolute: sum |x - q|; largest: max |x - q|.
 enum Reduced : int { kSquared = 0, kAbsolute = 1, kLargest = 2, kReduced = 3 };

@@ -95,9 +95,14 @@ class TileRun {
       if (tile_.filter == kFilterDot) {
         const volatile float product = x * q;
         sum = fused ? std::fmaf(x, q, sum) : sum + product;
+      } else if (tile_.filter == kFilterManhattan) {
+        sum += std::max(x, q);
+      } else if (tile_.filter == kFilterChebyshev) {
+        sum = std::max(sum, std::fabs(x + q));
       } else {
-        const float difference = std::fabs(x - q);
-        sum = tile_.filter == kFilterManhattan ? sum + difference : std::max(sum, difference);
+        const float difference = x - q;
+        const volatile float square = difference * difference, cube = square * std::fabs(difference);
+        sum = fused ? std::fmaf(square, std::fabs(difference), sum) : sum + cube;
       }
     }
     return sum;
@@ -116,7 +121,7 @@ template <class Check>
 void for_every_tile(const Check& check) {
   for (const Kernels* table : tables()) {
     CAPTURE(std::string(table->name));
-    for (const Filter filter : {kFilterDot, kFilterManhattan, kFilterChebyshev}) {
+    for (const Filter filter : {kFilterDot, kFilterManhattan, kFilterChebyshev, kFilterCube}) {
       CAPTURE(filter);
       for (int size = 0; size < kTileSizes; ++size) {
         CAPTURE(size);
