@@ -6,12 +6,10 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <variant>
 
-#include "bind/arrays.hpp"
+#include "bind/answers.hpp"
 #include "index/exact.hpp"
 
 using namespace nanobind::literals;
@@ -20,7 +18,6 @@ namespace tonari {
 namespace {
 
 using Rows = std::variant<In2<float>, In2<double>>;
-using Groups = std::optional<In1<int32_t>>;
 
 struct ExactIndex {
   Rows source;  // keeps the borrowed rows alive
@@ -30,11 +27,6 @@ struct ExactIndex {
   AlignedVector<double> unit;  // cosine only
   std::variant<std::monostate, ExactRows<float>, ExactRows<double>> rows;
 };
-
-RunParams run_params(int threads) {
-  require(threads >= 1, "threads must be at least 1");
-  return {threads, python_interrupt};
-}
 
 std::unique_ptr<ExactIndex> build(Rows rows, const std::string& metric, double p, int threads) {
   auto index = std::make_unique<ExactIndex>();
@@ -75,68 +67,39 @@ void ask_rows(const ExactIndex& index, MatrixView<const T> queries, const Ask& a
   ask(*rows, queries);
 }
 
-struct GroupViews {
-  Span<const int32_t> rows, queries;
-};
-
-GroupViews group_views(const ExactIndex& index, int64_t queries, const Groups& row_groups, const Groups& query_groups) {
-  require(row_groups.has_value() == query_groups.has_value(), "give groups of rows and of queries, or neither");
-  if (!row_groups) return {};
-  require(static_cast<int64_t>(row_groups->shape(0)) == index.row_count, "row_groups must have one number per row");
-  require(static_cast<int64_t>(query_groups->shape(0)) == queries, "query_groups must have one number per query");
-  return {view(*row_groups), view(*query_groups)};
-}
-
 void search(const ExactIndex& index, const Rows& queries, const Out2<double>& distances,
             const Out2<int64_t>& neighbours, const Groups& row_groups, const Groups& query_groups, int threads) {
   std::visit(
       [&]<class T>(const In2<T>& array) {
         const MatrixView<const T> asked = view(array);
-        const MatrixView<double> out = view(distances);
-        const MatrixView<int64_t> rows = view(neighbours);
-        require(out.rows == asked.rows && rows.rows == asked.rows, "outputs must have one row per query");
-        require(out.cols == rows.cols, "distances and neighbours must have the same shape");
-        require(out.cols >= 1 && out.cols <= index.row_count, "k must lie between 1 and the number of rows");
-        const GroupViews groups = group_views(index, asked.rows, row_groups, query_groups);
+        const NearestOut out = nearest_out(index.row_count, asked.rows, distances, neighbours);
+        const Exclusion groups = exclusion(index.row_count, asked.rows, row_groups, query_groups);
         const RunParams run = run_params(threads);
         without_gil([&] {
           ask_rows(index, asked, [&](const auto& exact, const auto& view_of_queries) {
-            exact.search(view_of_queries, groups.rows, groups.queries, run, out, rows);
+            exact.search(view_of_queries, groups.rows, groups.queries, run, out.distances, out.neighbours);
           });
         });
       },
       queries);
 }
 
-// indptr, rows, distances
-using Within = nb::typed<nb::tuple, decltype(give(std::vector<int64_t>{})), decltype(give(std::vector<int64_t>{})),
-                         decltype(give(std::vector<double>{}))>;
-
 Within within(const ExactIndex& index, const Rows& queries, double radius, const Groups& row_groups,
               const Groups& query_groups, int threads) {
-  std::vector<std::vector<double>> distances;
-  std::vector<std::vector<int64_t>> neighbours;
+  Lists found;
   std::visit(
       [&]<class T>(const In2<T>& array) {
         const MatrixView<const T> asked = view(array);
-        const GroupViews groups = group_views(index, asked.rows, row_groups, query_groups);
+        const Exclusion groups = exclusion(index.row_count, asked.rows, row_groups, query_groups);
         const RunParams run = run_params(threads);
         without_gil([&] {
           ask_rows(index, asked, [&](const auto& exact, const auto& view_of_queries) {
-            exact.within(view_of_queries, radius, groups.rows, groups.queries, run, distances, neighbours);
+            exact.within(view_of_queries, radius, groups.rows, groups.queries, run, found);
           });
         });
       },
       queries);
-  std::vector<int64_t> indptr(1, 0);
-  std::vector<double> all_distances;
-  std::vector<int64_t> all_rows;
-  for (size_t q = 0; q < neighbours.size(); ++q) {
-    all_distances.insert(all_distances.end(), distances[q].begin(), distances[q].end());
-    all_rows.insert(all_rows.end(), neighbours[q].begin(), neighbours[q].end());
-    indptr.push_back(static_cast<int64_t>(all_rows.size()));
-  }
-  return nb::make_tuple(give(std::move(indptr)), give(std::move(all_rows)), give(std::move(all_distances)));
+  return give_lists(found);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 namespace nb = nanobind;
 
+void bind_bits(nb::module_&);
 void bind_config(nb::module_&);
 void bind_exact(nb::module_&);
 void bind_score(nb::module_&);
@@ -23,6 +24,7 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_MemoryError, e.what());
     }
   });
+  bind_bits(m);
   bind_config(m);
   bind_exact(m);
   bind_score(m);

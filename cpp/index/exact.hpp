@@ -19,19 +19,13 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "base/pool.hpp"
 #include "base/views.hpp"
+#include "index/blocks.hpp"
 #include "index/cascade.hpp"
 #include "index/judge.hpp"
 #include "index/packed.hpp"
 
 namespace tonari {
-
-// How to run: nothing here changes an answer.
-struct RunParams {
-  int threads = 1;
-  InterruptCheck interrupt;
-};
 
 template <class T>
 class ExactRows {
@@ -49,8 +43,7 @@ class ExactRows {
 
   // All rows within `radius` (inclusive), ordered by (distance, row), one list per query.
   void within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
-              Span<const int32_t> query_groups, const RunParams& run, std::vector<std::vector<double>>& distances,
-              std::vector<std::vector<int64_t>>& neighbours) const;
+              Span<const int32_t> query_groups, const RunParams& run, Lists& found) const;
 
  private:
   template <class U>

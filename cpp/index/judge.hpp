@@ -63,7 +63,10 @@ class Judge {
   double reach(const Open& open) const {
     const double limit = open.nearest.limit();
     // A cosine distance is half the square of the filter's distance.
-    return params.metric == Metric::kCosine ? std::sqrt(2 * limit) : limit / factor;
+    if (params.metric == Metric::kCosine) return std::sqrt(2 * limit);
+    // Squares of less than 2^-537 are 0.
+    if (params.metric == Metric::kSquaredEuclidean) return std::sqrt(limit) + 0x1p-530;
+    return limit / factor;
   }
 };
 

@@ -38,6 +38,7 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 }  // namespace
 }  // namespace tonari
 
+#include "kernels/bits.inl"
 #include "kernels/codes.inl"
 #include "kernels/decide.inl"
 #include "kernels/project.inl"
@@ -52,6 +53,9 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_SWEEPS                                                                \
   {sweep<TONARI_FLOATS, TONARI_VECTORS, 1>, sweep<TONARI_FLOATS, TONARI_VECTORS, 2>, \
    sweep<TONARI_FLOATS, TONARI_VECTORS, 4>, sweep<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
+#define TONARI_BITS                                                                              \
+  {common_bits<TONARI_FLOATS, TONARI_VECTORS, 1>, common_bits<TONARI_FLOATS, TONARI_VECTORS, 2>, \
+   common_bits<TONARI_FLOATS, TONARI_VECTORS, 4>, common_bits<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
 
 namespace tonari {
 
@@ -67,6 +71,7 @@ extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
                                      pairs<TONARI_FLOATS>,
                                      encode<float, TONARI_DOUBLES>,
                                      encode<double, TONARI_DOUBLES>,
-                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>};
+                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+                                     TONARI_BITS};
 
 }  // namespace tonari

@@ -159,6 +159,32 @@ TONARI_INLINE Ints<N> operator+(Ints<N> a, Ints<N> b) {
   return Ints<N>::load(x);
 }
 
+// sum + the number of bits that both have.
+template <int N>
+TONARI_INLINE Ints<N> add_common_bits(Ints<N> a, Ints<N> b, Ints<N> sum) {
+  int32_t x[N], y[N], total[N];
+  a.store(x);
+  b.store(y);
+  sum.store(total);
+  for (int i = 0; i < N; ++i) {
+    uint32_t bits = static_cast<uint32_t>(x[i] & y[i]);
+    bits -= (bits >> 1) & 0x55555555u;
+    bits = (bits & 0x33333333u) + ((bits >> 2) & 0x33333333u);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0Fu;
+    total[i] += static_cast<int32_t>((bits * 0x01010101u) >> 24);
+  }
+  return Ints<N>::load(total);
+}
+// The same numbers as float32, exact up to 2^24.
+template <int N>
+TONARI_INLINE Simd<float, N> as_floats(Ints<N> a) {
+  int32_t from[N];
+  float to[N];
+  a.store(from);
+  for (int i = 0; i < N; ++i) to[i] = static_cast<float>(from[i]);
+  return Simd<float, N>::load(to);
+}
+
 // Four bytes on their way into one register, aligned or not.
 TONARI_INLINE int32_t four_bytes(const int8_t* p) {
   return static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint8_t>(p[0])) |

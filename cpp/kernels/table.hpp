@@ -43,7 +43,7 @@ struct Encoded {
 template <class T>
 using EncodeKernel = Encoded (*)(const T* vector, const T* centre, int64_t dim, double step, uint8_t* bytes);
 
-// A pair (query, row) of codes whose product reached the query's threshold.
+// A pair (query, row) whose product of codes, or bits in common, reached the query's threshold.
 struct CodeHit {
   int32_t value;
   int32_t where;  // query within the tile * rows of the run + row within the run
@@ -53,6 +53,11 @@ struct CodeHit {
 // start [panel][tile_rows], queries [query][dim]; dim a multiple of kCodeStep. At most size * rows of the run hits.
 using SweepKernel = int (*)(const uint8_t* panels, const int32_t* start, int64_t dim, int64_t panel_count,
                             const int8_t* queries, const int32_t* thresholds, CodeHit* hits);
+
+// Bits of tile_queries[i] queries against a run of panels. panels [panel][words][tile_rows], counts [panel][tile_rows] (infinite
+// or NaN: never a hit), queries [words][size of the tile], slope and least [size of the tile]. Hits as of a sweep.
+using BitsKernel = int (*)(const int32_t* panels, const float* counts, int64_t words, int64_t panel_count,
+                           const int32_t* queries, const float* slope, const float* least, CodeHit* hits);
 
 struct CodePair {
   int32_t row, query;
@@ -80,6 +85,7 @@ struct Kernels {
   EncodeKernel<float> encode_f32;
   EncodeKernel<double> encode_f64;
   ProjectKernel project;
+  BitsKernel common_bits[kTileSizes];
 };
 
 extern const Kernels kernels_generic;
