@@ -33,14 +33,15 @@ void search(const BitRows& index, const In2<uint8_t>& queries, const Out2<double
   without_gil([&] { index.search(asked, groups, run, out); });
 }
 
-Within within(const BitRows& index, const In2<uint8_t>& queries, double radius, const Groups& row_groups,
+Within within(const BitRows& index, const In2<uint8_t>& queries, const In1<double>& radii, const Groups& row_groups,
               const Groups& query_groups, int threads) {
   const MatrixView<const uint8_t> asked = view(queries);
   require(asked.cols == index.bytes(), "queries and rows must have the same number of bytes");
   const Exclusion groups = exclusion(index.rows(), asked.rows, row_groups, query_groups);
+  require(radii.shape(0) == queries.shape(0), "radii must have one number per query");
   const RunParams run = run_params(threads);
   Lists found;
-  without_gil([&] { index.within(asked, radius, groups, run, found); });
+  without_gil([&] { index.within(asked, view(radii), groups, run, found); });
   return give_lists(found);
 }
 
@@ -57,7 +58,7 @@ void bind_bits(nanobind::module_& m) {
   m.def("bits_search", &search, "index"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
         "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
         "Fill distances and neighbours (queries x k); rows of a query's own group are left out.");
-  m.def("bits_within", &within, "index"_a, "queries"_a.noconvert(), "radius"_a, "row_groups"_a.noconvert().none(),
+  m.def("bits_within", &within, "index"_a, "queries"_a.noconvert(), "radii"_a.noconvert(), "row_groups"_a.noconvert().none(),
         "query_groups"_a.noconvert().none(), "threads"_a,
-        "Rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).");
+        "Rows within the radius of each query: (indptr, rows, distances), each query's in order of (distance, row).");
 }

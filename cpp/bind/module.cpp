@@ -10,6 +10,7 @@ void bind_bits(nb::module_&);
 void bind_config(nb::module_&);
 void bind_exact(nb::module_&);
 void bind_score(nb::module_&);
+void bind_sparse(nb::module_&);
 void bind_vote(nb::module_&);
 
 NB_MODULE(_core, m) {
@@ -28,5 +29,6 @@ NB_MODULE(_core, m) {
   bind_config(m);
   bind_exact(m);
   bind_score(m);
+  bind_sparse(m);
   bind_vote(m);
 }

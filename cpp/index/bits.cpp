@@ -38,7 +38,7 @@ BitMetric bit_metric_named(std::string_view name) {
 struct BitRows::Asked {
   MatrixView<const uint8_t> queries;
   int64_t wanted;  // -1: all within the radius
-  double radius;
+  Span<const double> radii;
   Exclusion groups;
 };
 
@@ -114,7 +114,9 @@ void BitRows::sift(const Asked& asked, int64_t first, int64_t last, int64_t pane
   const int64_t wide = kernels().tile_rows, full = kernels().tile_queries[kTileSizes - 1], count = last - first;
   const int64_t padded = (count + full - 1) / full * full;
   const bool every = asked.wanted < 0;
-  work.open.assign(count, Open{Nearest(asked.wanted, every ? asked.radius : kInfinity), 0});
+  work.open.resize(count);
+  for (int64_t i = 0; i < count; ++i)
+    work.open[i] = {Nearest(asked.wanted, every ? asked.radii[first + i] : kInfinity), 0};
   work.counts.assign(count, 0);
   work.words.assign(padded * words_, 0);
   work.slope.assign(padded, 0.0f);
@@ -181,13 +183,13 @@ void BitRows::run(const Asked& asked, const RunParams& run, Emit&& emit) const {
 
 void BitRows::search(MatrixView<const uint8_t> queries, const Exclusion& groups, const RunParams& how,
                      NearestOut out) const {
-  if (out.distances.cols >= 1) run({queries, out.distances.cols, 0.0, groups}, how, out);
+  if (out.distances.cols >= 1) run({queries, out.distances.cols, {}, groups}, how, out);
 }
 
-void BitRows::within(MatrixView<const uint8_t> queries, double radius, const Exclusion& groups, const RunParams& how,
+void BitRows::within(MatrixView<const uint8_t> queries, Span<const double> radii, const Exclusion& groups, const RunParams& how,
                      Lists& found) const {
   found.resize(queries.rows);
-  run({queries, -1, radius, groups}, how, found);
+  run({queries, -1, radii, groups}, how, found);
 }
 
 }  // namespace tonari

@@ -70,12 +70,12 @@ double largest_of(MatrixView<const T> rows, const RunParams& run) {
 template <class T>
 class Scan {
  public:
-  Scan(const ExactRows<T>& index, MatrixView<const T> queries, int64_t wanted, double radius,
+  Scan(const ExactRows<T>& index, MatrixView<const T> queries, int64_t wanted, Span<const double> radii,
        Span<const int32_t> row_groups, Span<const int32_t> query_groups)
       : index_(index),
         choice_(filter_for(index.params_, index.rows_.cols)),
         judge_{index.rows_, queries,    index.params_, index.largest_, wanted,
-               radius,      row_groups, query_groups,  choice_.factor} {}
+               radii,       row_groups, query_groups,  choice_.factor} {}
 
   // emit(query, entries in order) once per query.
   template <class Emit>
@@ -161,16 +161,16 @@ void ExactRows<T>::search(MatrixView<const T> queries, Span<const int32_t> row_g
                           const RunParams& run, MatrixView<double> distances, MatrixView<int64_t> neighbours) const {
   const int64_t k = distances.cols;
   if (k < 1) return;
-  Scan<T> scan(*this, queries, k, 0.0, row_groups, query_groups);
+  Scan<T> scan(*this, queries, k, {}, row_groups, query_groups);
   scan.run(run, NearestOut{distances, neighbours});
 }
 
 template <class T>
-void ExactRows<T>::within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
+void ExactRows<T>::within(MatrixView<const T> queries, Span<const double> radii, Span<const int32_t> row_groups,
                           Span<const int32_t> query_groups, const RunParams& run,
                           Lists& found) const {
   found.resize(queries.rows);
-  Scan<T> scan(*this, queries, -1, radius, row_groups, query_groups);
+  Scan<T> scan(*this, queries, -1, radii, row_groups, query_groups);
   scan.run(run, found);
 }
 
@@ -196,6 +196,24 @@ AlignedVector<double> unit_rows(MatrixView<const T> rows, bool as_queries) {
     for (int64_t j = 0; j < rows.cols; ++j) out[j] = row[j] / length;
   }
   return unit;
+}
+
+void map_rows(MatrixView<const double> rows, Span<const double> middle, MatrixView<const double> matrix,
+              const RunParams& run, MatrixView<double> mapped) {
+  constexpr int64_t kBlockRows = 64;
+  parallel_for((rows.rows + kBlockRows - 1) / kBlockRows, run.threads, run.interrupt,
+               [&](int64_t block, int, StopFlag&) {
+                 const int64_t last = std::min(rows.rows, (block + 1) * kBlockRows);
+                 for (int64_t i = block * kBlockRows; i < last; ++i) {
+                   double* out = mapped.row(i);
+                   std::fill(out, out + mapped.cols, 0.0);
+                   for (int64_t j = 0; j < rows.cols; ++j) {
+                     const double value = rows.row(i)[j] - middle[j];
+                     const double* line = matrix.row(j);
+                     for (int64_t m = 0; m < mapped.cols; ++m) out[m] += value * line[m];
+                   }
+                 }
+               });
 }
 
 template class ExactRows<float>;

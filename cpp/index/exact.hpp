@@ -41,8 +41,8 @@ class ExactRows {
   void search(MatrixView<const T> queries, Span<const int32_t> row_groups, Span<const int32_t> query_groups,
               const RunParams& run, MatrixView<double> distances, MatrixView<int64_t> neighbours) const;
 
-  // All rows within `radius` (inclusive), ordered by (distance, row), one list per query.
-  void within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
+  // All rows within the radius of each query (inclusive), ordered by (distance, row), one list per query.
+  void within(MatrixView<const T> queries, Span<const double> radii, Span<const int32_t> row_groups,
               Span<const int32_t> query_groups, const RunParams& run, Lists& found) const;
 
  private:
@@ -66,5 +66,10 @@ extern template class ExactRows<double>;
 // as a row and (0, .., 0, 1) as a query, so that it is at squared distance 2, cosine distance 1, from everything.
 template <class T>
 AlignedVector<double> unit_rows(MatrixView<const T> rows, bool as_queries);
+
+// mapped = (rows - middle) matrix: each value a chain over the columns in their order, so equal rows are mapped to equal
+// ones, whatever stands beside them.
+void map_rows(MatrixView<const double> rows, Span<const double> middle, MatrixView<const double> matrix,
+              const RunParams& run, MatrixView<double> mapped);
 
 }  // namespace tonari

@@ -400,7 +400,8 @@ TEST_CASE("within a radius: inclusive, in order, without the query's own group, 
           CAPTURE(radius);
           CAPTURE(threads);
           Lists found;
-          index.within(problem.queries_view(), radius, problem.row_groups, problem.query_groups, {threads, {}}, found);
+          const std::vector<double> radii(30, radius);
+          index.within(problem.queries_view(), radii, problem.row_groups, problem.query_groups, {threads, {}}, found);
           REQUIRE(found.neighbours.size() == 30);
           for (int64_t query = 0; query < 30; ++query) {
             std::vector<double> expected_distances;

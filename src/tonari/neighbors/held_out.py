@@ -112,6 +112,8 @@ class HeldOutNeighbors:
                 return f"{sorted(unknown)} are no parameters of {type(self).__name__}"
             if candidate.get("metric", self.metric) == "precomputed":  # type: ignore[attr-defined]
                 return "precomputed distances are cut along both axes"
+            if "bits" in (candidate.get("metric_params", self.metric_params) or {}):  # type: ignore[attr-defined]
+                return "tables of packed bits are no numbers"
         offered = ("predict", "predict_proba") if hasattr(self, "predict_proba") else ("predict",)
         for response in responses:
             if response not in offered:

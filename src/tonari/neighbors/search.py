@@ -17,9 +17,20 @@ from tonari import _core
 from tonari.base.errors import ParameterTypeError, UsageError
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels
+from tonari.neighbors.bits import BitIndex, bit_index
 from tonari.neighbors.graph import check_graph, is_graph
-from tonari.neighbors.metrics import MetricChoice, check_algorithm, check_sparse, resolve_metric, serves_sparse
+from tonari.neighbors.mapped import MappedIndex, mapping_for
+from tonari.neighbors.metrics import (
+    BITS,
+    MetricChoice,
+    check_algorithm,
+    check_sparse,
+    keeps_sparse,
+    resolve_metric,
+    serves_sparse,
+)
 from tonari.neighbors.pairwise import PairwiseIndex
+from tonari.neighbors.sparse import SparseIndex
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 Groups = NDArray[np.int32] | None
@@ -65,14 +76,15 @@ class NativeIndex:
         return distances, neighbours
 
     def within(
-        self, queries: NDArray[Any], radius: float, row_groups: Groups, query_groups: Groups, threads: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        self, queries: NDArray[Any], radius: float | NDArray[np.float64], row_groups: Groups, query_groups: Groups,
+        threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
         """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
 
         Parameters
         ----------
         queries : ndarray of float32 or float64
-        radius : float
+        radius : float or ndarray of shape (n_queries,)
         row_groups, query_groups : ndarray of int32 or None
         threads : int
 
@@ -81,7 +93,8 @@ class NativeIndex:
         indptr, rows, distances : ndarray
         """
         index, queries = self._matched(queries, threads)
-        indptr, rows, distances = _core.exact_within(index, queries, radius, row_groups, query_groups, threads)
+        radii = np.array(np.broadcast_to(radius, len(queries)), dtype=np.float64)
+        indptr, rows, distances = _core.exact_within(index, queries, radii, row_groups, query_groups, threads)
         return indptr, rows, distances
 
     def _matched(self, queries: NDArray[Any], threads: int) -> tuple[Any, NDArray[Any]]:
@@ -98,20 +111,35 @@ class NativeIndex:
         return self._wide._index, queries
 
 
-def build_index(rows: NDArray[Any], metric: MetricChoice, threads: int) -> NativeIndex | PairwiseIndex:
+Index = NativeIndex | BitIndex | MappedIndex | SparseIndex | PairwiseIndex
+
+
+def build_index(rows: Any, metric: MetricChoice, threads: int) -> Index:
     """The index that serves this metric.
 
     Parameters
     ----------
-    rows : ndarray
+    rows : ndarray or CSR matrix
     metric : MetricChoice
     threads : int
 
     Returns
     -------
-    NativeIndex or PairwiseIndex
+    NativeIndex, BitIndex, MappedIndex, SparseIndex or PairwiseIndex
     """
-    return NativeIndex(rows, metric, threads) if metric.native else PairwiseIndex(rows, metric)
+    if metric.name == "precomputed":
+        return PairwiseIndex(rows, metric)
+    if sparse.issparse(rows):
+        return SparseIndex(rows, metric, threads)
+    if metric.native:
+        return NativeIndex(rows, metric, threads)
+    bits = bit_index(rows, metric, threads) if metric.name in BITS else None
+    if bits is not None:
+        return bits
+    mapping = mapping_for(rows, metric, threads)
+    if mapping is not None:
+        return MappedIndex(rows, mapping, NativeIndex(mapping.apply(rows), mapping.metric, threads))
+    return PairwiseIndex(rows, metric)
 
 
 class NeighborsBase(KNeighborsMixin, BaseEstimator):
@@ -175,7 +203,7 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         graph = metric.name == "precomputed" and is_graph(X)
         if graph:
             X = check_graph(X)
-        return check(X, allow_nan=allow_nan, densify=not graph)
+        return check(X, allow_nan=allow_nan, densify=not (graph or keeps_sparse(metric)), dtypes=metric.dtypes)
 
     def _fit_rows(self, rows: Any, metric: MetricChoice) -> None:
         if metric.name == "precomputed":
@@ -190,9 +218,9 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         self.effective_metric_ = metric.name
         self.effective_metric_params_ = metric.effective_params
         self.n_samples_fit_ = rows.shape[0]
-        self._index: NativeIndex | PairwiseIndex = build_index(rows, metric, thread_count(self.n_jobs))
+        self._index: Index = build_index(rows, metric, thread_count(self.n_jobs))
 
-    def _opened_index(self) -> NativeIndex | PairwiseIndex:
+    def _opened_index(self) -> Index:
         if "_index" not in self.__dict__:
             self._index = build_index(self._fit_X, self._metric, thread_count(self.n_jobs))
         return self._index
@@ -210,9 +238,27 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             return distances, None, None
         if sparse.issparse(X) and self.algorithm in ("kd_tree", "ball_tree"):
             raise UsageError(f"{self.algorithm} does not work with sparse matrices. Densify the data, or use 'brute'.")
-        return check_rows(self, X, reset=False, allow_nan=self._metric.name == "nan_euclidean"), None, None
+        queries = check_rows(
+            self, X, reset=False, allow_nan=self._metric.name == "nan_euclidean", dtypes=self._metric.dtypes,
+            densify=not sparse.issparse(self._fit_X),
+        )  # fmt: skip
+        return queries, None, None
 
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+    def _allowed_queries(self, X: Any, allowed: Any) -> tuple[Any, Groups, Groups, int]:
+        """Queries, groups that leave out the rows not allowed, and how many a query may choose from.
+
+        For X=None the rows themselves are not left out by groups: they are taken from the answer (`_others`).
+        """
+        queries, row_groups, query_groups = self._queries(X)
+        if allowed is None:
+            return queries, row_groups, query_groups, self.n_samples_fit_ - (X is None)
+        mask = check_mask(allowed, self.n_samples_fit_)
+        outside = np.ones(queries.shape[0], dtype=np.int32)
+        return queries, (~mask).astype(np.int32), outside, int(mask.sum()) - (X is None)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True, *, allowed: Any = None
+    ) -> Any:
         """Find the nearest fitted rows of every query, ordered by (distance, row).
 
         Parameters
@@ -223,6 +269,8 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             How many; None for the constructor's number.
         return_distance : bool, default=True
             Whether to return the distances too.
+        allowed : array-like, default=None
+            Fitted rows that may be neighbours: one boolean for each, or their numbers. None: all.
 
         Returns
         -------
@@ -237,17 +285,21 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
         if k <= 0:
             raise UsageError(f"Expected n_neighbors > 0. Got {k}")
-        queries, row_groups, query_groups = self._queries(X)
-        available = self.n_samples_fit_ - (X is None)
+        queries, row_groups, query_groups, available = self._allowed_queries(X, allowed)
+        if k > available and allowed is not None:
+            raise UsageError(f"Expected n_neighbors of at most {max(0, available)}, the rows allowed, got {k}.")
         if k > available:
             sign = "n_neighbors < n_samples_fit" if X is None else "n_neighbors <= n_samples_fit"
             raise UsageError(
                 f"Expected {sign}, but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}, "
                 f"n_samples = {queries.shape[0]}"
             )
+        spare = int(X is None and allowed is not None)
         distances, neighbours = self._opened_index().search(
-            queries, int(k), row_groups, query_groups, thread_count(self.n_jobs)
+            queries, int(k) + spare, row_groups, query_groups, thread_count(self.n_jobs)
         )
+        if spare:
+            distances, neighbours = _others(distances, neighbours)
         return (distances, neighbours) if return_distance else neighbours
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
@@ -271,6 +323,43 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         values = np.ones(neighbours.size) if mode == "connectivity" else distances.ravel()
         indptr = np.arange(0, neighbours.size + 1, neighbours.shape[1])
         return sparse.csr_matrix((values, neighbours.ravel(), indptr), shape=(len(neighbours), self.n_samples_fit_))
+
+
+def check_mask(allowed: Any, n_rows: int) -> NDArray[np.bool_]:
+    """The rows that may be neighbours as one boolean per row.
+
+    Parameters
+    ----------
+    allowed : array-like of bool, shape (n_rows,), or of int
+    n_rows : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+    """
+    given = np.asarray(allowed)
+    if given.dtype == np.bool_ and given.shape == (n_rows,):
+        return given
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise UsageError(
+            f"'allowed' must hold one boolean for each of the {n_rows} fitted rows, or row numbers; got {given.dtype} of "
+            f"shape {given.shape}."
+        )
+    if given.size and (given.min() < 0 or given.max() >= n_rows):
+        raise UsageError(f"'allowed' holds row numbers outside 0 to {n_rows - 1}.")
+    mask = np.zeros(n_rows, dtype=np.bool_)
+    mask[given.astype(np.intp)] = True
+    return mask
+
+
+def _others(
+    distances: NDArray[np.float64], neighbours: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Neighbours of the fitted rows without the row itself, one fewer: the last goes where the row is not among them."""
+    own = neighbours == np.arange(len(neighbours))[:, np.newaxis]
+    own[~own.any(axis=1), -1] = True
+    shape = (len(neighbours), neighbours.shape[1] - 1)
+    return distances[~own].reshape(shape), neighbours[~own].reshape(shape)
 
 
 def check_mode(mode: Any) -> None:

@@ -1,0 +1,96 @@
+"""Search among sparse rows (Euclidean, cosine) that are never made dense; the same bits as for the dense table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tonari import _core
+from tonari.neighbors.metrics import MetricChoice
+
+
+class SparseIndex:
+    """Rows in CSR form prepared by the engine; answers like the native index.
+
+    Parameters
+    ----------
+    rows : CSR matrix of float32 or float64
+    metric : MetricChoice
+        Euclidean or cosine.
+    threads : int
+    """
+
+    def __init__(self, rows: Any, metric: MetricChoice, threads: int) -> None:
+        self.rows = rows
+        self._metric = metric
+        self._index = _core.sparse_build(*_parts(rows), rows.shape[1], str(metric.name), threads)
+        self._wide: SparseIndex | None = None
+
+    def search(
+        self, queries: Any, k: int, row_groups: NDArray[np.int32] | None,
+        query_groups: NDArray[np.int32] | None, threads: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
+        """The k nearest rows of every query, rows of its own group left out, by (distance, row).
+
+        Parameters
+        ----------
+        queries : CSR matrix or ndarray
+        k : int
+        row_groups, query_groups : ndarray of int32 or None
+        threads : int
+
+        Returns
+        -------
+        distances, neighbours : ndarray of shape (n_queries, k)
+        """
+        index, table = self._matched(queries, threads)
+        distances = np.empty((queries.shape[0], k))
+        neighbours = np.empty((queries.shape[0], k), dtype=np.int64)
+        _core.sparse_search(index, *_parts(table), distances, neighbours, row_groups, query_groups, threads)
+        return distances, neighbours
+
+    def within(
+        self, queries: Any, radius: float | NDArray[np.float64], row_groups: NDArray[np.int32] | None,
+        query_groups: NDArray[np.int32] | None, threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
+        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
+
+        Parameters
+        ----------
+        queries : CSR matrix or ndarray
+        radius : float or ndarray of shape (n_queries,)
+        row_groups, query_groups : ndarray of int32 or None
+        threads : int
+
+        Returns
+        -------
+        indptr, rows, distances : ndarray
+        """
+        index, table = self._matched(queries, threads)
+        radii = np.array(np.broadcast_to(radius, queries.shape[0]), dtype=np.float64)
+        indptr, rows, distances = _core.sparse_within(index, *_parts(table), radii, row_groups, query_groups, threads)
+        return indptr, rows, distances
+
+    def _matched(self, queries: Any, threads: int) -> tuple[Any, Any]:
+        # As for dense tables: float64 queries that float32 cannot hold are asked of the rows widened to float64.
+        table = sparse.csr_array(queries)
+        if table.dtype == self.rows.dtype:
+            return self._index, table
+        with np.errstate(over="ignore"):
+            cast = table.astype(self.rows.dtype)
+        if np.array_equal(cast.data, table.data):
+            return self._index, cast
+        if self._wide is None:
+            self._wide = SparseIndex(self.rows.astype(np.float64), self._metric, threads)
+        return self._wide._index, table
+
+
+def _parts(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Offsets, columns (ascending within a row, none twice) and values."""
+    if not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table.indptr.astype(np.int64), table.indices.astype(np.int32), np.ascontiguousarray(table.data)
