@@ -71,7 +71,13 @@ def _kept(dtypes: Sequence[Any]) -> list[Any] | None:
 
 
 def check_rows(
-    estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, densify: bool = True, copy: bool = False,
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    allow_nan: bool = False,
+    densify: bool = True,
+    copy: bool = False,
     dtypes: Sequence[Any] = FLOATS,
 ) -> NDArray[Any]:
     """Validate a table of numbers: two-dimensional, finite, float32 or float64, the columns seen at fit.

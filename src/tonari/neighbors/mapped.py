@@ -153,7 +153,8 @@ def _inverse_deviations(rows: NDArray[Any], given: Any) -> NDArray[np.float64]:
         raise DataError("Variances cannot be learned from one row.", "Give metric_params={'V': variances}.")
     # A column that never varies says nothing between rows, and is left out.
     deviations = np.std(rows, axis=0, ddof=1, dtype=np.float64)
-    return np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
+    inverse: NDArray[np.float64] = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
+    return inverse
 
 
 def _whitening(rows: NDArray[Any], params: dict[str, Any]) -> NDArray[np.float64]:
@@ -173,8 +174,7 @@ def _whitening(rows: NDArray[Any], params: dict[str, Any]) -> NDArray[np.float64
         values, vectors = np.linalg.eigh(_symmetric("V", covariance, columns))
         if values[0] <= columns * 2.0**-52 * values[-1]:
             raise DataError(
-                "The covariance of these columns has no inverse: one of them follows from the others, or there are too few "
-                "rows.",
+                "The covariance of these columns has no inverse: one follows from the others, or rows are too few.",
                 "Drop columns, or give metric_params={'VI': ...}.",
             )
         return np.ascontiguousarray(vectors / np.sqrt(values))

@@ -56,6 +56,11 @@ class MetricChoice:
         return self.params.get("bits") if self.name in BITS else None
 
     @property
+    def learns(self) -> bool:
+        """Whether a distance depends on other rows than the two: by what is learned from them, or by their mean."""
+        return self.name in ("mahalanobis", "seuclidean") or "w" in self.params
+
+    @property
     def dtypes(self) -> list[Any]:
         """The types that tables keep under this metric; others become the first of them."""
         if self.bits is not None:

@@ -31,9 +31,9 @@ class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
         Accepted for compatibility; no tree is built at present.
     metric : str or callable, default="minkowski"
         ``euclidean``, ``sqeuclidean``, ``manhattan``, ``chebyshev``, ``minkowski`` (any ``p >= 1``, weights ``w`` too),
-        ``cosine``, ``correlation``, ``mahalanobis``, ``seuclidean``, ``hamming`` and ``jaccard`` run in the engine; other
-        names of scikit-learn and ``precomputed`` run through its ``pairwise_distances``. A callable takes two rows and
-        gives a number, or takes two tables and gives a matrix.
+        ``cosine``, ``correlation``, ``mahalanobis``, ``seuclidean``, ``hamming`` and ``jaccard`` run in the engine;
+        other names of scikit-learn and ``precomputed`` run through its ``pairwise_distances``. A callable takes two
+        rows and gives a number, or takes two tables and gives a matrix.
     p : float, default=2
         Power of Minkowski.
     metric_params : dict, default=None

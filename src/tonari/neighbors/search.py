@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from tonari import _core
 from tonari.base.errors import ParameterTypeError, UsageError
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels
+from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels, dense
 from tonari.neighbors.bits import BitIndex, bit_index
 from tonari.neighbors.graph import check_graph, is_graph
-from tonari.neighbors.mapped import MappedIndex, mapping_for
+from tonari.neighbors.mapped import MappedIndex, Mapping, mapping_for
 from tonari.neighbors.metrics import (
     BITS,
     MetricChoice,
@@ -30,7 +30,7 @@ from tonari.neighbors.metrics import (
     serves_sparse,
 )
 from tonari.neighbors.pairwise import PairwiseIndex
-from tonari.neighbors.sparse import SparseIndex
+from tonari.neighbors.sparse import SparseIndex, well_filled
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 Groups = NDArray[np.int32] | None
@@ -129,8 +129,10 @@ def build_index(rows: Any, metric: MetricChoice, threads: int) -> Index:
     """
     if metric.name == "precomputed":
         return PairwiseIndex(rows, metric)
-    if sparse.issparse(rows):
+    if sparse.issparse(rows) and not well_filled(rows):
         return SparseIndex(rows, metric, threads)
+    if sparse.issparse(rows):
+        return MappedIndex(rows, Mapping(dense, metric), NativeIndex(dense(rows), metric, threads))
     if metric.native:
         return NativeIndex(rows, metric, threads)
     bits = bit_index(rows, metric, threads) if metric.name in BITS else None
@@ -342,8 +344,8 @@ def check_mask(allowed: Any, n_rows: int) -> NDArray[np.bool_]:
         return given
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise UsageError(
-            f"'allowed' must hold one boolean for each of the {n_rows} fitted rows, or row numbers; got {given.dtype} of "
-            f"shape {given.shape}."
+            f"'allowed' must hold one boolean for each of the {n_rows} fitted rows, or row numbers; got {given.dtype} "
+            f"of shape {given.shape}."
         )
     if given.size and (given.min() < 0 or given.max() >= n_rows):
         raise UsageError(f"'allowed' holds row numbers outside 0 to {n_rows - 1}.")
@@ -355,7 +357,7 @@ def check_mask(allowed: Any, n_rows: int) -> NDArray[np.bool_]:
 def _others(
     distances: NDArray[np.float64], neighbours: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Neighbours of the fitted rows without the row itself, one fewer: the last goes where the row is not among them."""
+    """One neighbour fewer of every fitted row: itself, or the last where it is not among them."""
     own = neighbours == np.arange(len(neighbours))[:, np.newaxis]
     own[~own.any(axis=1), -1] = True
     shape = (len(neighbours), neighbours.shape[1] - 1)

@@ -7,9 +7,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 
 from tonari import _core
 from tonari.neighbors.metrics import MetricChoice
+
+# From here on a table that fits in working_memory is searched faster written out (20,000 x 400: at a tenth 1.6 times).
+MOST_FILLED = 0.06
+
+
+def well_filled(rows: Any) -> bool:
+    """Whether a sparse table is better searched as a dense one.
+
+    Parameters
+    ----------
+    rows : CSR matrix
+
+    Returns
+    -------
+    bool
+    """
+    cells = rows.shape[0] * rows.shape[1]
+    return bool(rows.nnz > MOST_FILLED * cells and cells * rows.dtype.itemsize < get_config()["working_memory"] * 2**20)
 
 
 class SparseIndex:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tonari.base.errors import ModelFileError, TonariError, UsageError
+from tonari.base.validation import FLOATS
 from tonari.neighbors.metrics import MetricChoice, keeps_sparse
 
 
@@ -98,9 +99,12 @@ def _dense_rows(arrays: Mapping[str, NDArray[Any]], metric: MetricChoice) -> NDA
 
 
 def _sparse_rows(arrays: Mapping[str, NDArray[Any]]) -> Any:
-    indptr, columns, values, shape = (np.ascontiguousarray(arrays[key]) for key in ("indptr", "columns", "values", "shape"))
-    kinds = (indptr.dtype, columns.dtype, shape.dtype)
-    if kinds != (np.int64, np.int32, np.int64) or values.dtype not in (np.float32, np.float64) or shape.shape != (2,):
+    indptr, columns, values, shape = (
+        np.ascontiguousarray(arrays[key]) for key in ("indptr", "columns", "values", "shape")
+    )
+    wanted = {"indptr": np.int64, "columns": np.int32, "shape": np.int64}
+    kinds_agree = all(np.dtype(kind) == arrays[key].dtype for key, kind in wanted.items())
+    if not kinds_agree or values.dtype not in FLOATS or shape.shape != (2,):
         raise ModelFileError("The fitted rows must be a sparse table of float32 or float64.")
     rows = sparse.csr_matrix((values, columns, indptr), shape=tuple(shape.tolist()))
     rows.check_format(full_check=True)
