@@ -58,7 +58,7 @@ void bind_bits(nanobind::module_& m) {
   m.def("bits_search", &search, "index"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
         "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
         "Fill distances and neighbours (queries x k); rows of a query's own group are left out.");
-  m.def("bits_within", &within, "index"_a, "queries"_a.noconvert(), "radii"_a.noconvert(), "row_groups"_a.noconvert().none(),
-        "query_groups"_a.noconvert().none(), "threads"_a,
+  m.def("bits_within", &within, "index"_a, "queries"_a.noconvert(), "radii"_a.noconvert(),
+        "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
         "Rows within the radius of each query: (indptr, rows, distances), each query's in order of (distance, row).");
 }

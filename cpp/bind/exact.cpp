@@ -126,8 +126,8 @@ void bind_exact(nanobind::module_& m) {
   m.def("exact_search", &search, "index"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
         "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
         "Fill distances and neighbours (queries x k); rows of a query's own group are left out.");
-  m.def("exact_within", &within, "index"_a, "queries"_a.noconvert(), "radii"_a.noconvert(), "row_groups"_a.noconvert().none(),
-        "query_groups"_a.noconvert().none(), "threads"_a,
+  m.def("exact_within", &within, "index"_a, "queries"_a.noconvert(), "radii"_a.noconvert(),
+        "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
         "Rows within the radius of each query: (indptr, rows, distances), each query's in order of (distance, row).");
   m.def("exact_map", &map, "rows"_a.noconvert(), "middle"_a.noconvert(), "matrix"_a.noconvert(), "mapped"_a.noconvert(),
         "threads"_a, "Fill mapped with (rows - middle) matrix, every row in the same order of additions.");

@@ -156,8 +156,7 @@ void BitRows::sift(const Asked& asked, int64_t first, int64_t last, int64_t pane
           const double limit = nearest.limit();
           if (!every && !(apart < limit)) continue;
           nearest.add(apart, static_cast<int32_t>(row));
-          if (nearest.limit() < limit)
-            line(nearest.limit(), false, work.counts[i], work.slope[i], work.least[i]);
+          if (nearest.limit() < limit) line(nearest.limit(), false, work.counts[i], work.slope[i], work.least[i]);
         }
       }
       if (stop.should_stop(worker)) return;
@@ -186,8 +185,8 @@ void BitRows::search(MatrixView<const uint8_t> queries, const Exclusion& groups,
   if (out.distances.cols >= 1) run({queries, out.distances.cols, {}, groups}, how, out);
 }
 
-void BitRows::within(MatrixView<const uint8_t> queries, Span<const double> radii, const Exclusion& groups, const RunParams& how,
-                     Lists& found) const {
+void BitRows::within(MatrixView<const uint8_t> queries, Span<const double> radii, const Exclusion& groups,
+                     const RunParams& how, Lists& found) const {
   found.resize(queries.rows);
   run({queries, -1, radii, groups}, how, found);
 }

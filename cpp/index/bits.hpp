@@ -38,8 +38,8 @@ class BitRows {
   // out.distances.cols neighbours of every query. Throws std::invalid_argument when a query has fewer rows to choose from.
   void search(MatrixView<const uint8_t> queries, const Exclusion& groups, const RunParams& run, NearestOut out) const;
   // All rows within the radius of each query (inclusive).
-  void within(MatrixView<const uint8_t> queries, Span<const double> radii, const Exclusion& groups, const RunParams& run,
-              Lists& found) const;
+  void within(MatrixView<const uint8_t> queries, Span<const double> radii, const Exclusion& groups,
+              const RunParams& run, Lists& found) const;
 
  private:
   struct Asked;  // one search

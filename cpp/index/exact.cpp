@@ -14,7 +14,8 @@ namespace tonari {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFlatPower = 6;  // from here on the largest difference says more than their cubes (normal, 100 columns)
+constexpr double kFlatPower =
+    6;  // from here on the largest difference says more than their cubes (normal, 100 columns)
 constexpr int64_t kAhead = 192;  // queries that show whether codes pay
 
 // A lower bound of the metric as a multiple of the filter's distance.
@@ -95,8 +96,7 @@ class Scan {
 
  private:
   template <class Emit>
-  void run_cascade(const Cascade<T>& cascade, int64_t first, int64_t last, const RunParams& run,
-                   Emit& emit) const {
+  void run_cascade(const Cascade<T>& cascade, int64_t first, int64_t last, const RunParams& run, Emit& emit) const {
     const auto asked = cascade.ask(judge_.queries, first, last, run.threads, run.interrupt);
     std::vector<typename Cascade<T>::Workspace> spaces(std::max(1, run.threads));
     const int64_t bytes = 4 * (std::max<int64_t>(judge_.wanted, 0) + 64) + 256;
@@ -167,8 +167,7 @@ void ExactRows<T>::search(MatrixView<const T> queries, Span<const int32_t> row_g
 
 template <class T>
 void ExactRows<T>::within(MatrixView<const T> queries, Span<const double> radii, Span<const int32_t> row_groups,
-                          Span<const int32_t> query_groups, const RunParams& run,
-                          Lists& found) const {
+                          Span<const int32_t> query_groups, const RunParams& run, Lists& found) const {
   found.resize(queries.rows);
   Scan<T> scan(*this, queries, -1, radii, row_groups, query_groups);
   scan.run(run, found);

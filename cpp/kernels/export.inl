@@ -59,19 +59,19 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 
 namespace tonari {
 
-extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
-                                     TONARI_FLOATS * TONARI_VECTORS,
-                                     {1, 2, 4, TONARI_QUERIES},
-                                     {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep),
-                                      TONARI_TILES(CubeStep)},
-                                     TONARI_DECIDE(float),
-                                     TONARI_DECIDE(double),
-                                     TONARI_COSTS,
-                                     TONARI_SWEEPS,
-                                     pairs<TONARI_FLOATS>,
-                                     encode<float, TONARI_DOUBLES>,
-                                     encode<double, TONARI_DOUBLES>,
-                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
-                                     TONARI_BITS};
+extern const Kernels TONARI_TABLE = {
+    TONARI_TABLE_NAME,
+    TONARI_FLOATS * TONARI_VECTORS,
+    {1, 2, 4, TONARI_QUERIES},
+    {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep), TONARI_TILES(CubeStep)},
+    TONARI_DECIDE(float),
+    TONARI_DECIDE(double),
+    TONARI_COSTS,
+    TONARI_SWEEPS,
+    pairs<TONARI_FLOATS>,
+    encode<float, TONARI_DOUBLES>,
+    encode<double, TONARI_DOUBLES>,
+    project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+    TONARI_BITS};
 
 }  // namespace tonari

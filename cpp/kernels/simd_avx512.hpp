@@ -100,10 +100,11 @@ TONARI_INLINE Ints<16> add_common_bits(Ints<16> a, Ints<16> b, Ints<16> sum) {
   return {_mm512_add_epi32(sum.lanes, _mm512_popcnt_epi32(_mm512_and_si512(a.lanes, b.lanes)))};
 #else
   // Bits of every half byte from a table of sixteen (Mula 2008), then bytes summed in fours.
-  const __m512i table = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4)), low = _mm512_set1_epi8(0x0F);
+  const __m512i table = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4)),
+                low = _mm512_set1_epi8(0x0F);
   const __m512i bits = _mm512_and_si512(a.lanes, b.lanes);
   const __m512i bytes = _mm512_add_epi8(_mm512_shuffle_epi8(table, _mm512_and_si512(bits, low)),
-                                     _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(bits, 4), low)));
+                                        _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(bits, 4), low)));
   const __m512i fours = _mm512_madd_epi16(_mm512_maddubs_epi16(bytes, _mm512_set1_epi8(1)), _mm512_set1_epi16(1));
   return {_mm512_add_epi32(sum.lanes, fours)};
 #endif

@@ -325,3 +325,51 @@ TEST_CASE("rows that begin at infinity pad a panel: they never survive; nor does
     REQUIRE(run.run().empty());
   });
 }
+
+TEST_CASE("bits in common are counted for every pair, and pairs survive on the line, not below") {
+  constexpr int64_t kPanels = 3;
+  for (const Kernels* table : tables()) {
+    CAPTURE(std::string(table->name));
+    const int64_t wide = table->tile_rows;
+    for (int size = 0; size < kTileSizes; ++size) {
+      for (const int64_t words : {1, 2, 7, 33}) {
+        CAPTURE(words);
+        const int64_t queries = table->tile_queries[size];
+        Numbers numbers(static_cast<uint64_t>(size * 100 + words));
+        Guarded<int32_t> panels(kPanels * words * wide), asked(words * queries);
+        Guarded<float> counts(kPanels * wide), slope(queries), least(queries);
+        Guarded<CodeHit> hits(queries * kPanels * wide);
+        const auto draw = [&] { return static_cast<int32_t>(numbers.below(int64_t{1} << 32) - (int64_t{1} << 31)); };
+        for (int32_t& word : panels.values()) word = draw() & draw();
+        for (int32_t& word : asked.values()) word = draw();
+        const auto row_word = [&](int64_t row, int64_t word) {
+          return static_cast<uint32_t>(panels[(row / wide * words + word) * wide + row % wide]);
+        };
+        for (int64_t row = 0; row < kPanels * wide; ++row) {
+          int bits = 0;
+          for (int64_t word = 0; word < words; ++word) bits += std::popcount(row_word(row, word));
+          counts[row] = row % 5 == 4 ? std::numeric_limits<float>::infinity() : static_cast<float>(bits);
+        }
+        for (int64_t q = 0; q < queries; ++q) {
+          slope[q] = q % 3 == 0 ? 0.0f : 0.5f;
+          least[q] = static_cast<float>(q % 4) * 0.5f;
+        }
+        const int found = table->common_bits[size](panels.data(), counts.data(), words, kPanels, asked.data(),
+                                                   slope.data(), least.data(), hits.data());
+        std::vector<int32_t> common(static_cast<std::size_t>(queries * kPanels * wide), -1);
+        for (int h = 0; h < found; ++h) common[static_cast<std::size_t>(hits[h].where)] = hits[h].value;
+        int wrong = 0;
+        for (int64_t q = 0; q < queries; ++q) {
+          for (int64_t row = 0; row < kPanels * wide; ++row) {
+            int32_t bits = 0;
+            for (int64_t word = 0; word < words; ++word)
+              bits += std::popcount(row_word(row, word) & static_cast<uint32_t>(asked[word * queries + q]));
+            const bool passes = slope[q] * counts[row] + least[q] <= static_cast<float>(bits);
+            wrong += common[static_cast<std::size_t>(q * kPanels * wide + row)] != (passes ? bits : -1);
+          }
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
