@@ -340,7 +340,10 @@ TEST_CASE("bits in common are counted for every pair, and pairs survive on the l
         Guarded<float> counts(kPanels * wide), slope(queries), least(queries);
         Guarded<CodeHit> hits(queries * kPanels * wide);
         const auto draw = [&] { return static_cast<int32_t>(numbers.below(int64_t{1} << 32) - (int64_t{1} << 31)); };
-        for (int32_t& word : panels.values()) word = draw() & draw();
+        for (int32_t& word : panels.values()) {
+          const int32_t some = draw();
+          word = some & draw();
+        }
         for (int32_t& word : asked.values()) word = draw();
         const auto row_word = [&](int64_t row, int64_t word) {
           return static_cast<uint32_t>(panels[(row / wide * words + word) * wide + row % wide]);
