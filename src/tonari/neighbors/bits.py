@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tonari import _core
 from tonari.base.errors import DataError, UsageError
 from tonari.base.validation import check_number
+from tonari.neighbors.index import Groups, Lists, Nearest, Radius, radii_of
 from tonari.neighbors.metrics import MetricChoice
 from tonari.neighbors.pairwise import PairwiseIndex
 
@@ -131,23 +132,8 @@ class BitIndex:
         columns = coding.columns if isinstance(coding, Packed) else rows.shape[1]
         self._index = _core.bits_build(packed, columns, name, threads)
 
-    def search(
-        self, queries: NDArray[Any], k: int, row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
-        """The k nearest rows of every query, rows of its own group left out, by (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray
-        k : int
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        distances, neighbours : ndarray of shape (n_queries, k)
-        """
+    def search(self, queries: Any, k: int, row_groups: Groups, query_groups: Groups, threads: int) -> Nearest:
+        """See :class:`Index`."""
         packed = self._coding.encode(queries)
         if packed is None:
             return PairwiseIndex(self.rows, self._metric).search(queries, k, row_groups, query_groups, threads)
@@ -156,27 +142,12 @@ class BitIndex:
         _core.bits_search(self._index, packed, distances, neighbours, row_groups, query_groups, threads)
         return distances, neighbours
 
-    def within(
-        self, queries: NDArray[Any], radius: float | NDArray[np.float64], row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
-        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray
-        radius : float or ndarray of shape (n_queries,)
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        indptr, rows, distances : ndarray
-        """
+    def within(self, queries: Any, radius: Radius, row_groups: Groups, query_groups: Groups, threads: int) -> Lists:
+        """See :class:`Index`."""
         packed = self._coding.encode(queries)
         if packed is None:
             return PairwiseIndex(self.rows, self._metric).within(queries, radius, row_groups, query_groups, threads)
-        radii = np.array(np.broadcast_to(radius, len(packed)), dtype=np.float64)
+        radii = radii_of(radius, len(packed))
         indptr, rows, distances = _core.bits_within(self._index, packed, radii, row_groups, query_groups, threads)
         return indptr, rows, distances
 

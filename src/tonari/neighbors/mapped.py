@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,11 @@ from threadpoolctl import threadpool_limits
 
 from tonari import _core
 from tonari.base.errors import DataError, UsageError
+from tonari.neighbors.index import Groups, Index, Lists, Nearest, Radius
 from tonari.neighbors.metrics import MetricChoice
 
 Map = Callable[[NDArray[Any]], NDArray[np.float64]]
 _POWER = {"euclidean": 2.0, "manhattan": 1.0}
-
-
-class _Index(Protocol):
-    def search(self, *args: Any) -> Any: ...
-    def within(self, *args: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -52,24 +48,18 @@ class MappedIndex:
         Over the mapped rows.
     """
 
-    def __init__(self, rows: NDArray[Any], mapping: Mapping, index: _Index) -> None:
+    def __init__(self, rows: NDArray[Any], mapping: Mapping, index: Index) -> None:
         self.rows = rows
         self._map = mapping.apply
         self._index = index
 
-    def search(self, queries: NDArray[Any], *how: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The k nearest rows of every query, as the native index answers."""
-        found: tuple[NDArray[np.float64], NDArray[np.int64]] = self._index.search(self._map(queries), *how)
-        return found
+    def search(self, queries: Any, k: int, row_groups: Groups, query_groups: Groups, threads: int) -> Nearest:
+        """See :class:`Index`."""
+        return self._index.search(self._map(queries), k, row_groups, query_groups, threads)
 
-    def within(
-        self, queries: NDArray[Any], *how: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """All rows within a radius, as the native index answers."""
-        found: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] = self._index.within(
-            self._map(queries), *how
-        )
-        return found
+    def within(self, queries: Any, radius: Radius, row_groups: Groups, query_groups: Groups, threads: int) -> Lists:
+        """See :class:`Index`."""
+        return self._index.within(self._map(queries), radius, row_groups, query_groups, threads)
 
 
 def mapping_for(rows: NDArray[Any], metric: MetricChoice, threads: int) -> Mapping | None:
@@ -91,7 +81,7 @@ def mapping_for(rows: NDArray[Any], metric: MetricChoice, threads: int) -> Mappi
         return Mapping(_directions, MetricChoice("cosine"))
     if metric.name == "mahalanobis" and given <= {"V", "VI"}:
         matrix = _whitening(rows, metric.params)
-        return Mapping(_linear(rows, matrix, threads), MetricChoice("euclidean"))
+        return None if matrix is None else Mapping(_linear(rows, matrix, threads), MetricChoice("euclidean"))
     if metric.name == "seuclidean" and given <= {"V"}:
         return Mapping(_scaling(rows, _inverse_deviations(rows, metric.params.get("V"))), MetricChoice("euclidean"))
     if metric.name in ("minkowski", *_POWER) and given == {"w"}:
@@ -157,21 +147,26 @@ def _inverse_deviations(rows: NDArray[Any], given: Any) -> NDArray[np.float64]:
     return inverse
 
 
-def _whitening(rows: NDArray[Any], params: dict[str, Any]) -> NDArray[np.float64]:
-    """F with F F' = VI: the distance is the length of (x - y) F."""
+def _whitening(rows: NDArray[Any], params: dict[str, Any]) -> NDArray[np.float64] | None:
+    """F with F F' = VI: the distance is the length of (x - y) F. None where VI has a negative eigenvalue."""
     columns = rows.shape[1]
     inverse, covariance = params.get("VI"), params.get("V")
     with threadpool_limits(1, user_api="blas"):
         if inverse is not None:
-            values, vectors = np.linalg.eigh(_symmetric("VI", inverse, columns))
-            if values[0] < -1e-10 * max(abs(values[-1]), abs(values[0])):
-                raise UsageError("metric_params['VI'] has a negative eigenvalue, so it gives no distance.")
+            # Of VI only the symmetric part plays a role.
+            square = _square("VI", inverse, columns)
+            values, vectors = np.linalg.eigh((square + square.T) / 2)
+            if values[0] < -columns * 2.0**-52 * abs(values).max():
+                return None
             return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0)))
         if covariance is None:
             covariance = np.atleast_2d(np.cov(rows, rowvar=False, dtype=np.float64)) if len(rows) > 1 else None
         if covariance is None:
             raise DataError("A covariance cannot be learned from one row.", "Give metric_params={'VI': ...}.")
-        values, vectors = np.linalg.eigh(_symmetric("V", covariance, columns))
+        square = _square("V", covariance, columns)
+        if not np.allclose(square, square.T, rtol=1e-9, atol=1e-12 * float(np.abs(square).max(initial=0))):
+            raise UsageError("metric_params['V'] must be symmetric.")
+        values, vectors = np.linalg.eigh((square + square.T) / 2)
         if values[0] <= columns * 2.0**-52 * values[-1]:
             raise DataError(
                 "The covariance of these columns has no inverse: one follows from the others, or rows are too few.",
@@ -180,11 +175,9 @@ def _whitening(rows: NDArray[Any], params: dict[str, Any]) -> NDArray[np.float64
         return np.ascontiguousarray(vectors / np.sqrt(values))
 
 
-def _symmetric(name: str, value: Any, columns: int) -> NDArray[np.float64]:
+def _square(name: str, value: Any, columns: int) -> NDArray[np.float64]:
     matrix = np.asarray(value, dtype=np.float64)
     if matrix.shape != (columns, columns) or not np.isfinite(matrix).all():
         raise UsageError(f"metric_params['{name}'] must be a finite matrix of {columns} x {columns}, got shape "
                          f"{matrix.shape}.")  # fmt: skip
-    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * float(np.abs(matrix).max(initial=0))):
-        raise UsageError(f"metric_params['{name}'] must be symmetric.")
-    return np.asarray((matrix + matrix.T) / 2)
+    return matrix

@@ -16,6 +16,7 @@ from sklearn.metrics import DistanceMetric, pairwise_distances
 
 from tonari.base.errors import UsageError
 from tonari.neighbors.graph import check_stored, is_graph, open_graph
+from tonari.neighbors.index import Groups, Lists, Nearest, Radius
 from tonari.neighbors.metrics import MetricChoice
 
 
@@ -34,24 +35,8 @@ class PairwiseIndex:
         self.metric = metric
         self._whole = callable(metric.name) and takes_tables(metric.name, rows, metric.params)
 
-    def search(
-        self, queries: Any, k: int, row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
-        """The k nearest rows of every query, rows of its own group left out.
-
-        Parameters
-        ----------
-        queries : ndarray
-        k : int
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-            Not used: the metrics of scikit-learn run as they are.
-
-        Returns
-        -------
-        distances, neighbours : ndarray of shape (n_queries, k)
-        """
+    def search(self, queries: Any, k: int, row_groups: Groups, query_groups: Groups, threads: int) -> Nearest:
+        """See :class:`Index`."""
         distances = np.empty((queries.shape[0], k))
         neighbours = np.empty((queries.shape[0], k), dtype=np.int64)
         for part, found in self._tiles(queries, row_groups, query_groups):
@@ -63,23 +48,8 @@ class PairwiseIndex:
             check_stored(distances, k)
         return distances, neighbours
 
-    def within(
-        self, queries: Any, radius: float | NDArray[np.float64], row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
-        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray
-        radius : float or ndarray of shape (n_queries,)
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        indptr, rows, distances : ndarray
-        """
+    def within(self, queries: Any, radius: Radius, row_groups: Groups, query_groups: Groups, threads: int) -> Lists:
+        """See :class:`Index`."""
         rows: list[NDArray[np.int64]] = []
         distances: list[NDArray[np.float64]] = []
         radii = np.broadcast_to(radius, queries.shape[0])

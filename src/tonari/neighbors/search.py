@@ -17,8 +17,9 @@ from tonari import _core
 from tonari.base.errors import ParameterTypeError, UsageError
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels, dense
-from tonari.neighbors.bits import BitIndex, bit_index
+from tonari.neighbors.bits import bit_index
 from tonari.neighbors.graph import check_graph, is_graph
+from tonari.neighbors.index import Groups, Index, Lists, Nearest, Radius, radii_of
 from tonari.neighbors.mapped import MappedIndex, Mapping, mapping_for
 from tonari.neighbors.metrics import (
     BITS,
@@ -33,7 +34,6 @@ from tonari.neighbors.pairwise import PairwiseIndex
 from tonari.neighbors.sparse import SparseIndex, well_filled
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
-Groups = NDArray[np.int32] | None
 
 
 class NativeIndex:
@@ -53,47 +53,18 @@ class NativeIndex:
         self._index = _core.exact_build(rows, str(metric.name), metric.p, threads)
         self._wide: NativeIndex | None = None
 
-    def search(
-        self, queries: NDArray[Any], k: int, row_groups: Groups, query_groups: Groups, threads: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The k nearest rows of every query, rows of its own group left out, by (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray of float32 or float64
-        k : int
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        distances, neighbours : ndarray of shape (n_queries, k)
-        """
+    def search(self, queries: Any, k: int, row_groups: Groups, query_groups: Groups, threads: int) -> Nearest:
+        """See :class:`Index`."""
         index, queries = self._matched(queries, threads)
         distances = np.empty((len(queries), k))
         neighbours = np.empty((len(queries), k), dtype=np.int64)
         _core.exact_search(index, queries, distances, neighbours, row_groups, query_groups, threads)
         return distances, neighbours
 
-    def within(
-        self, queries: NDArray[Any], radius: float | NDArray[np.float64], row_groups: Groups, query_groups: Groups,
-        threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
-        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray of float32 or float64
-        radius : float or ndarray of shape (n_queries,)
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        indptr, rows, distances : ndarray
-        """
+    def within(self, queries: Any, radius: Radius, row_groups: Groups, query_groups: Groups, threads: int) -> Lists:
+        """See :class:`Index`."""
         index, queries = self._matched(queries, threads)
-        radii = np.array(np.broadcast_to(radius, len(queries)), dtype=np.float64)
+        radii = radii_of(radius, len(queries))
         indptr, rows, distances = _core.exact_within(index, queries, radii, row_groups, query_groups, threads)
         return indptr, rows, distances
 
@@ -111,9 +82,6 @@ class NativeIndex:
         return self._wide._index, queries
 
 
-Index = NativeIndex | BitIndex | MappedIndex | SparseIndex | PairwiseIndex
-
-
 def build_index(rows: Any, metric: MetricChoice, threads: int) -> Index:
     """The index that serves this metric.
 
@@ -125,7 +93,7 @@ def build_index(rows: Any, metric: MetricChoice, threads: int) -> Index:
 
     Returns
     -------
-    NativeIndex, BitIndex, MappedIndex, SparseIndex or PairwiseIndex
+    Index
     """
     if metric.name == "precomputed":
         return PairwiseIndex(rows, metric)

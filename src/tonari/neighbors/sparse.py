@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn import get_config
 
 from tonari import _core
+from tonari.neighbors.index import Groups, Lists, Nearest, Radius, radii_of
 from tonari.neighbors.metrics import MetricChoice
 
 # From here on a table that fits in working_memory is searched faster written out (20,000 x 400: at a tenth 1.6 times).
@@ -48,48 +49,18 @@ class SparseIndex:
         self._index = _core.sparse_build(*_parts(rows), rows.shape[1], str(metric.name), threads)
         self._wide: SparseIndex | None = None
 
-    def search(
-        self, queries: Any, k: int, row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
-        """The k nearest rows of every query, rows of its own group left out, by (distance, row).
-
-        Parameters
-        ----------
-        queries : CSR matrix or ndarray
-        k : int
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        distances, neighbours : ndarray of shape (n_queries, k)
-        """
+    def search(self, queries: Any, k: int, row_groups: Groups, query_groups: Groups, threads: int) -> Nearest:
+        """See :class:`Index`."""
         index, table = self._matched(queries, threads)
         distances = np.empty((queries.shape[0], k))
         neighbours = np.empty((queries.shape[0], k), dtype=np.int64)
         _core.sparse_search(index, *_parts(table), distances, neighbours, row_groups, query_groups, threads)
         return distances, neighbours
 
-    def within(
-        self, queries: Any, radius: float | NDArray[np.float64], row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
-        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
-
-        Parameters
-        ----------
-        queries : CSR matrix or ndarray
-        radius : float or ndarray of shape (n_queries,)
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        indptr, rows, distances : ndarray
-        """
+    def within(self, queries: Any, radius: Radius, row_groups: Groups, query_groups: Groups, threads: int) -> Lists:
+        """See :class:`Index`."""
         index, table = self._matched(queries, threads)
-        radii = np.array(np.broadcast_to(radius, queries.shape[0]), dtype=np.float64)
+        radii = radii_of(radius, queries.shape[0])
         indptr, rows, distances = _core.sparse_within(index, *_parts(table), radii, row_groups, query_groups, threads)
         return indptr, rows, distances
 
@@ -112,4 +83,8 @@ def _parts(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[An
     if not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
-    return table.indptr.astype(np.int64), table.indices.astype(np.int32), np.ascontiguousarray(table.data)
+    return (
+        table.indptr.astype(np.int64, copy=False),
+        table.indices.astype(np.int32, copy=False),
+        np.ascontiguousarray(table.data),
+    )
