@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFlatPower =
     6;  // from here on the largest difference says more than their cubes (normal, 100 columns)
+constexpr struct {
+  double p;
+  Filter filter;
+} kPowers[] = {{1, kFilterManhattan},    {1.5, kFilterThreeHalves}, {2, kFilterDot},
+               {2.5, kFilterFiveHalves}, {3, kFilterCube},          {4, kFilterFourth}};
 constexpr int64_t kAhead = 192;  // queries that show whether codes pay
 
 // A lower bound of the metric as a multiple of the filter's distance.
@@ -33,11 +39,11 @@ FilterChoice filter_for(const ExactParams& params, int64_t dim) {
     case Metric::kChebyshev:
       return {kFilterChebyshev, 1.0, true};
     case Metric::kMinkowski: {
-      if (params.p == 3) return {kFilterCube, 1.0, true};
       if (params.p >= kFlatPower) return {kFilterChebyshev, 1 - 0x1p-40, false};
-      const double base = params.p < 2 ? 1 : params.p < 3 ? 2 : 3;
-      const double factor = std::pow(static_cast<double>(dim), 1 / params.p - 1 / base) * (1 - 0x1p-40);
-      return {base == 1 ? kFilterManhattan : base == 2 ? kFilterDot : kFilterCube, factor, false};
+      const auto* base = std::begin(kPowers);  // the nearest below
+      while (base + 1 != std::end(kPowers) && base[1].p <= params.p) ++base;
+      if (base->p == params.p) return {base->filter, 1.0, true};
+      return {base->filter, std::pow(static_cast<double>(dim), 1 / params.p - 1 / base->p) * (1 - 0x1p-40), false};
     }
     default:
       return {kFilterDot, 1.0, true};

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kUnit = 0x1p-24;            // float32 rounding
 constexpr double kWiden = 1.02;              // covers the second-order terms of the bounds
+constexpr double kRootError = 0x1.1p-11;     // of an approximate root, its product and second-order terms
 constexpr double kTiny = 0x1p-110;           // per coordinate: what underflow of float32 may lose
 constexpr double kFarQuery = 0x1p+20;        // a packed query coordinate beyond this is not filtered
 constexpr double kDecideError = 0x1p-30;     // float64 deciding, any dim below 2^20, and the arithmetic below
@@ -26,28 +27,48 @@ float rounded_up(double value) {
 
 float rounded_down(double value) { return -rounded_up(-value); }
 
-// What a filter's value is of the distance, and back.
-double power(Filter filter, double distance) {
-  return filter == kFilterCube ? distance * distance * distance : distance;
+// A filter's value is the distance to this power.
+double exponent_of(Filter filter) {
+  switch (filter) {
+    case kFilterThreeHalves:
+      return 1.5;
+    case kFilterFiveHalves:
+      return 2.5;
+    case kFilterCube:
+      return 3;
+    case kFilterFourth:
+      return 4;
+    default:
+      return 1;
+  }
 }
-double root(Filter filter, double value) { return filter == kFilterCube ? std::cbrt(value) : value; }
+double power(Filter filter, double distance) { return std::pow(distance, exponent_of(filter)); }
+double root(Filter filter, double value) { return std::pow(value, 1 / exponent_of(filter)); }
+
+double error_of(Filter filter, int64_t dim) {
+  if (filter == kFilterChebyshev) return 2 * kUnit * kWiden;
+  const double chain = static_cast<double>(2 * dim + 10) * kUnit * kWiden;
+  return filter == kFilterThreeHalves || filter == kFilterFiveHalves ? chain + kRootError : chain;
+}
 
 // Norms of packed coordinates.
 struct Norms {
-  double sum = 0, magnitudes = 0, squares = 0, cubes = 0, most = 0;
+  double sum = 0, magnitudes = 0, squares = 0, most = 0;
 
   void add(double value) {
     const double magnitude = std::fabs(value);
     sum += value;
     magnitudes += magnitude;
     squares += magnitude * magnitude;
-    cubes += magnitude * magnitude * magnitude;
     most = std::max(most, magnitude);
   }
   // What packing, and the chain of manhattan, may add to a distance by this vector; A is the chain's error.
   double error(Filter filter, double A) const {
     if (filter == kFilterManhattan) return A * magnitudes;
-    return kUnit * kWiden * (filter == kFilterCube ? std::cbrt(cubes) : most);
+    if (filter == kFilterChebyshev) return kUnit * kWiden * most;
+    // |v|_p <= |v|_1^(1/p) |v|_infinity^(1 - 1/p)
+    const double share = 1 / exponent_of(filter);
+    return kUnit * kWiden * std::pow(magnitudes, share) * std::pow(most, 1 - share);
   }
 };
 
@@ -93,7 +114,7 @@ PackedRows pack_rows(MatrixView<const T> rows, double largest, Filter filter, in
   PackedRows packed;
   const int64_t dim = rows.cols;
   packed.filter = filter;
-  packed.error = (filter == kFilterChebyshev ? 2.0 : static_cast<double>(2 * dim + 10)) * kUnit * kWiden;
+  packed.error = error_of(filter, dim);
   // Beyond these float64 itself needs care (index/exact.cpp), or the bound says nothing.
   if (!ordinary(largest) || packed.error > 0.25) return packed;
   packed.usable = true;

@@ -11,7 +11,7 @@
 //            The chain runs through magnitudes up to 1.5 |x^| + |q^|, so it and the packing cost less than A (|x^| + |q^|):
 //            s D >= 2 (value - A |q^|) - sum q^ - tiny
 //            s D <= 2 (value + 2 A |x^| + A |q^|) - sum q^ + tiny
-// cube, chebyshev   value within (1 +- A) (chebyshev: 2 u) of the packed distance, cubed for cube, and
+// powers, chebyshev   value within (1 +- A) (chebyshev: 2 u; half powers: A + 2^-11) of the packed distance to its power, and
 //            |packed - s D| <= e_x + e_q, e = u |.|
 // Each pair of tests is turned into one float32 threshold per query, rounded up.
 #pragma once
@@ -33,8 +33,8 @@ struct PackedRows {
   AlignedVector<float> start;  // [panel][tile_rows]; +inf beyond the last row, which then never survives
   std::vector<double> centre;
   double scale = 1;  // a power of two
-  double error = 0;  // A; 2 u of chebyshev
-  double largest_error = 0;  // of the worst row: 2 A |x^| of manhattan, e_x of cube and chebyshev
+  double error = 0;  // A, as above
+  double largest_error = 0;  // of the worst row: 2 A |x^| of manhattan, e_x of the others
 };
 
 template <class T>
@@ -58,7 +58,7 @@ class PackedQuery {
   float threshold_below(const PackedRows& rows, double upper) const;
 
  private:
-  double norm_ = 0;  // |q^|^2 of dot, A |q^| of manhattan, e_q of cube and chebyshev
+  double norm_ = 0;  // |q^|^2 of dot, A |q^| of manhattan, e_q of the others
   double sum_ = 0;  // of q^
   bool usable_ = true;
 };

@@ -32,6 +32,10 @@ TONARI_INLINE Simd<float, 8> max(Simd<float, 8> a, Simd<float, 8> b) {
   return {_mm256_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 8> inverse_root(Simd<float, 8> a) {
+  return {_mm256_rsqrt_ps(a.lanes)};
+}
+template <>
 TONARI_INLINE Simd<float, 8> larger(Simd<float, 8> a, Simd<float, 8> b) {
   return {_mm256_max_ps(a.lanes, b.lanes)};
 }

@@ -32,6 +32,10 @@ TONARI_INLINE Simd<float, 16> max(Simd<float, 16> a, Simd<float, 16> b) {
   return {_mm512_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 16> inverse_root(Simd<float, 16> a) {
+  return {_mm512_rsqrt14_ps(a.lanes)};
+}
+template <>
 TONARI_INLINE Simd<float, 16> larger(Simd<float, 16> a, Simd<float, 16> b) {
   return {_mm512_max_ps(a.lanes, b.lanes)};
 }

@@ -101,6 +101,18 @@ template <class T, int N>
 TONARI_INLINE Simd<T, N> larger_magnitude(Simd<T, N> a, Simd<T, N> b) {
   return max(a, abs(b));
 }
+// About 1 / sqrt(a) of lanes above 2^-120, within 2^-11 of it: from half the exponent, by Newton's steps.
+template <int N>
+TONARI_INLINE Simd<float, N> inverse_root(Simd<float, N> a) {
+  Simd<float, N> out;
+  for (int i = 0; i < N; ++i) {
+    float root = __builtin_bit_cast(float, 0x5F3759DF - (__builtin_bit_cast(int32_t, a.lane[i]) >> 1));
+    root *= 1.5f - 0.5f * a.lane[i] * root * root;
+    root *= 1.5f - 0.5f * a.lane[i] * root * root;
+    out.lane[i] = root;
+  }
+  return out;
+}
 // Bit i is set where a[i] <= b[i].
 template <class T, int N>
 TONARI_INLINE uint32_t at_most(Simd<T, N> a, Simd<T, N> b) {

@@ -32,6 +32,10 @@ TONARI_INLINE Simd<float, 4> max(Simd<float, 4> a, Simd<float, 4> b) {
   return {_mm_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 4> inverse_root(Simd<float, 4> a) {
+  return {_mm_rsqrt_ps(a.lanes)};
+}
+template <>
 TONARI_INLINE Simd<float, 4> larger(Simd<float, 4> a, Simd<float, 4> b) {
   return {_mm_max_ps(a.lanes, b.lanes)};
 }

@@ -12,8 +12,17 @@ struct Survivor {
 };
 
 // What a filter value is. dot: start + x.q (start a norm, q times -2); manhattan: start + sum max(x, q) (start minus half
-// the sum of x); chebyshev: max |x + q| (q negated); cube: sum |x - q|^3.
-enum Filter : int { kFilterDot = 0, kFilterManhattan = 1, kFilterChebyshev = 2, kFilterCube = 3, kFilters = 4 };
+// the sum of x); chebyshev: max |x + q| (q negated); the others: sum |x - q|^p, p = 1.5, 2.5, 3, 4.
+enum Filter : int {
+  kFilterDot = 0,
+  kFilterManhattan = 1,
+  kFilterChebyshev = 2,
+  kFilterThreeHalves = 3,
+  kFilterFiveHalves = 4,
+  kFilterCube = 5,
+  kFilterFourth = 6,
+  kFilters = 7
+};
 
 // What decides. squared: sum (x - q)^2; absolute: sum |x - q|; largest: max |x - q|.
 enum Reduced : int { kSquared = 0, kAbsolute = 1, kLargest = 2, kReduced = 3 };

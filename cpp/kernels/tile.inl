@@ -29,11 +29,16 @@ struct ChebyshevStep {
     return larger_magnitude(largest, multiply_add(row, V::broadcast(1.0f), minus_query));
   }
 };
-struct CubeStep {
+// |x - q|^(HALVES / 2). Half powers go by an approximate root, within 2^-11, of what is not below 2^-100.
+template <int HALVES>
+struct PowerStep {
   template <class V>
   static TONARI_INLINE V step(V row, V query, V sum) {
-    const V difference = row - query;
-    return multiply_add(difference * difference, abs(difference), sum);
+    const V difference = row - query, size = abs(difference), square = difference * difference;
+    if constexpr (HALVES == 6) return multiply_add(square, size, sum);
+    if constexpr (HALVES == 8) return multiply_add(square, square, sum);
+    const V root = size * inverse_root(max(size, V::broadcast(0x1p-100f)));
+    return multiply_add(HALVES == 3 ? size : square, root, sum);
   }
 };
 
