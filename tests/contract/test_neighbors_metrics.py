@@ -279,3 +279,19 @@ def test_other_names_stay_with_pairs() -> None:
     tree = BallTree(rows, metric="mahalanobis", V=np.cov(rows.T))
     found = NearestNeighbors(n_neighbors=4, metric="mahalanobis", metric_params={"V": np.cov(rows.T)}).fit(rows)
     np.testing.assert_array_equal(found.kneighbors(queries)[1], tree.query(queries, 4)[1])
+
+
+# --- powers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 1.5, 1.9, 2.2, 2.5, 2.9, 3.0, 3.5, 4.0, 5.0, 6.0, 20.0])
+def test_every_power_and_its_filter(p: float) -> None:
+    """Trap 1: filters of powers far from the origin, with rows twice, near twice and a row far out."""
+    for dtype, offset in ((np.float32, 500.0), (np.float64, 1e6)):
+        rows, queries = (part[:most] for part, most in zip(table(dtype, offset, 17, n=500), (500, 15), strict=True))
+        rows[:100] = rows[300:400]
+        rows[100:200] = rows[300:400] + dtype(0.001)
+        rows[7] *= 50
+        queries[:9] = rows[300:309]
+        found = NearestNeighbors(n_neighbors=8, p=p).fit(rows).kneighbors(queries)
+        assert_same_neighbours(found, distance_matrix(queries, rows, "minkowski", p), 8, "minkowski", p)
