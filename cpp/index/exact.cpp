@@ -15,8 +15,8 @@ namespace tonari {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFlatPower =
-    6;  // from here on the largest difference says more than their cubes (normal, 100 columns)
+// From here on the largest difference says more than the sum of fourth powers (normal, 100 columns).
+constexpr double kFlatPower = 6;
 constexpr struct {
   double p;
   Filter filter;
