@@ -34,7 +34,8 @@ double fastest(double flops, const std::function<void()>& work) {
 
 int main() {
   const int64_t dims[] = {16, 128, 784};
-  const char* filters[] = {"tile_dot", "tile_manhattan", "tile_chebyshev"};
+  const char* filters[] = {"tile_dot",         "tile_manhattan", "tile_chebyshev", "tile_three_halves",
+                           "tile_five_halves", "tile_cube",      "tile_fourth"};
   const char* sums[] = {"decide_squared_f32", "decide_absolute_f32", "decide_largest_f32"};
   std::printf("{");
   for (const char* const* name = kernels_available(); *name != nullptr; ++name) {

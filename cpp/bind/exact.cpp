@@ -4,11 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include <algorithm>
 #include <string>
 #include <variant>
 
-#include "bind/searching.hpp"
+#include "bind/answers.hpp"
+#include "index/exact.hpp"
 
 using namespace nanobind::literals;
 
@@ -68,37 +68,45 @@ void search(const ExactIndex& index, const Rows& queries, const Out2<double>& di
   std::visit(
       [&]<class T>(const In2<T>& array) {
         const MatrixView<const T> asked = view(array);
-        const MatrixView<double> out = view(distances);
-        const MatrixView<int64_t> rows = view(neighbours);
-        check_outputs(index.row_count, asked.rows, out, rows);
-        const GroupViews groups = group_views(index.row_count, asked.rows, row_groups, query_groups);
+        const NearestOut out = nearest_out(index.row_count, asked.rows, distances, neighbours);
+        const Exclusion groups = exclusion(index.row_count, asked.rows, row_groups, query_groups);
         const RunParams run = run_params(threads);
         without_gil([&] {
           ask_rows(index, asked, [&](const auto& exact, const auto& view_of_queries) {
-            exact.search(view_of_queries, groups.rows, groups.queries, run, out, rows);
+            exact.search(view_of_queries, groups.rows, groups.queries, run, out.distances, out.neighbours);
           });
         });
       },
       queries);
 }
 
-Within within(const ExactIndex& index, const Rows& queries, double radius, const Groups& row_groups,
+Within within(const ExactIndex& index, const Rows& queries, const In1<double>& radii, const Groups& row_groups,
               const Groups& query_groups, int threads) {
-  std::vector<std::vector<double>> distances;
-  std::vector<std::vector<int64_t>> neighbours;
+  Lists found;
   std::visit(
       [&]<class T>(const In2<T>& array) {
         const MatrixView<const T> asked = view(array);
-        const GroupViews groups = group_views(index.row_count, asked.rows, row_groups, query_groups);
+        const Exclusion groups = exclusion(index.row_count, asked.rows, row_groups, query_groups);
+        require(radii.shape(0) == array.shape(0), "radii must have one number per query");
         const RunParams run = run_params(threads);
         without_gil([&] {
           ask_rows(index, asked, [&](const auto& exact, const auto& view_of_queries) {
-            exact.within(view_of_queries, radius, groups.rows, groups.queries, run, distances, neighbours);
+            exact.within(view_of_queries, view(radii), groups.rows, groups.queries, run, found);
           });
         });
       },
       queries);
-  return give_lists(distances, neighbours);
+  return give_lists(found);
+}
+
+void map(const In2<double>& rows, const In1<double>& middle, const In2<double>& matrix, const Out2<double>& mapped,
+         int threads) {
+  require(middle.shape(0) == rows.shape(1) && matrix.shape(0) == rows.shape(1),
+          "middle and matrix must have one row per column");
+  require(mapped.shape(0) == rows.shape(0) && mapped.shape(1) == matrix.shape(1),
+          "mapped must have the rows of rows and the columns of matrix");
+  const RunParams run = run_params(threads);
+  without_gil([&] { map_rows(view(rows), view(middle), view(matrix), run, view(mapped)); });
 }
 
 }  // namespace
@@ -114,7 +122,9 @@ void bind_exact(nanobind::module_& m) {
   m.def("exact_search", &search, "index"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
         "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
         "Fill distances and neighbours (queries x k); rows of a query's own group are left out.");
-  m.def("exact_within", &within, "index"_a, "queries"_a.noconvert(), "radius"_a, "row_groups"_a.noconvert().none(),
-        "query_groups"_a.noconvert().none(), "threads"_a,
-        "Rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).");
+  m.def("exact_within", &within, "index"_a, "queries"_a.noconvert(), "radii"_a.noconvert(),
+        "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "threads"_a,
+        "Rows within the radius of each query: (indptr, rows, distances), each query's in order of (distance, row).");
+  m.def("exact_map", &map, "rows"_a.noconvert(), "middle"_a.noconvert(), "matrix"_a.noconvert(), "mapped"_a.noconvert(),
+        "threads"_a, "Fill mapped with (rows - middle) matrix, every row in the same order of additions.");
 }

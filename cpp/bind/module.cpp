@@ -6,10 +6,12 @@
 
 namespace nb = nanobind;
 
+void bind_bits(nb::module_&);
 void bind_config(nb::module_&);
 void bind_exact(nb::module_&);
 void bind_score(nb::module_&);
 void bind_space_tree(nb::module_&);
+void bind_sparse(nb::module_&);
 void bind_vote(nb::module_&);
 
 NB_MODULE(_core, m) {
@@ -24,9 +26,11 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_MemoryError, e.what());
     }
   });
+  bind_bits(m);
   bind_config(m);
   bind_exact(m);
   bind_score(m);
   bind_space_tree(m);
+  bind_sparse(m);
   bind_vote(m);
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "bind/searching.hpp"
+#include "bind/answers.hpp"
 #include "index/ball_tree.hpp"
 #include "index/kd_tree.hpp"
 
@@ -80,36 +80,34 @@ nb::typed<nb::tuple, int64_t, int64_t, int64_t> search(const SpaceTreeIndex& ind
   std::visit(
       [&]<class T>(const In2<T>& array) {
         const MatrixView<const T> asked = view(array);
-        const MatrixView<double> out = view(distances);
-        const MatrixView<int64_t> rows = view(neighbours);
-        check_outputs(index.row_count, asked.rows, out, rows);
-        const GroupViews groups = group_views(index.row_count, asked.rows, row_groups, query_groups);
+        const NearestOut out = nearest_out(index.row_count, asked.rows, distances, neighbours);
+        const Exclusion groups = exclusion(index.row_count, asked.rows, row_groups, query_groups);
         const RunParams run = run_params(threads);
         const Reach reach = reach_of(backtrack, eps);
         ask_tree(index, asked, [&](const auto& tree) {
-          visits = tree.search(asked, groups.rows, groups.queries, reach, run, out, rows);
+          visits = tree.search(asked, groups.rows, groups.queries, reach, run, out.distances, out.neighbours);
         });
       },
       queries);
   return nb::make_tuple(visits.nodes, visits.leaves, visits.rows);
 }
 
-Within within(const SpaceTreeIndex& index, const Rows& queries, double radius, const Groups& row_groups,
+Within within(const SpaceTreeIndex& index, const Rows& queries, const In1<double>& radii, const Groups& row_groups,
               const Groups& query_groups, bool backtrack, double eps, int threads) {
-  std::vector<std::vector<double>> distances;
-  std::vector<std::vector<int64_t>> neighbours;
+  Lists found;
   std::visit(
       [&]<class T>(const In2<T>& array) {
         const MatrixView<const T> asked = view(array);
-        const GroupViews groups = group_views(index.row_count, asked.rows, row_groups, query_groups);
+        const Exclusion groups = exclusion(index.row_count, asked.rows, row_groups, query_groups);
+        require(radii.shape(0) == array.shape(0), "radii must have one number per query");
         const RunParams run = run_params(threads);
         const Reach reach = reach_of(backtrack, eps);
         ask_tree(index, asked, [&](const auto& tree) {
-          tree.within(asked, radius, groups.rows, groups.queries, reach, run, distances, neighbours);
+          tree.within(asked, view(radii), groups.rows, groups.queries, reach, run, found);
         });
       },
       queries);
-  return give_lists(distances, neighbours);
+  return give_lists(found);
 }
 
 }  // namespace
@@ -127,7 +125,7 @@ void bind_space_tree(nanobind::module_& m) {
         "neighbours"_a.noconvert(), "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(),
         "backtrack"_a, "eps"_a, "threads"_a,
         "Fill distances and neighbours (queries x k); returns how many nodes, leaves and rows were looked at.");
-  m.def("space_tree_within", &within, "index"_a, "queries"_a.noconvert(), "radius"_a, "row_groups"_a.noconvert().none(),
-        "query_groups"_a.noconvert().none(), "backtrack"_a, "eps"_a, "threads"_a,
-        "Rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).");
+  m.def("space_tree_within", &within, "index"_a, "queries"_a.noconvert(), "radii"_a.noconvert(),
+        "row_groups"_a.noconvert().none(), "query_groups"_a.noconvert().none(), "backtrack"_a, "eps"_a, "threads"_a,
+        "Rows within the radius of each query: (indptr, rows, distances), each query's in order of (distance, row).");
 }

@@ -67,6 +67,7 @@ Metric metric_named(std::string_view name) {
   if (name == "chebyshev") return Metric::kChebyshev;
   if (name == "minkowski") return Metric::kMinkowski;
   if (name == "cosine") return Metric::kCosine;
+  if (name == "sqeuclidean") return Metric::kSquaredEuclidean;
   throw std::invalid_argument("unknown metric '" + std::string(name) + "'");
 }
 
@@ -81,6 +82,7 @@ void Decider<T>::decide(const T* rows, const T* query, const int32_t* which, int
       const T* row = rows + static_cast<int64_t>(which[i]) * dim_;
       distances[i] =
           (metric_ == Metric::kMinkowski ? decide_minkowski(row, query) : decide_extreme(row, query)) / scale_;
+      if (metric_ == Metric::kSquaredEuclidean) distances[i] *= distances[i];
     }
     return;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -14,12 +15,17 @@ namespace tonari {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kWorkspaceBytes = 32 << 20;  // survivors waiting, per thread
-constexpr int64_t kMostTiles = 32;  // full tiles of queries per block
+// From here on the largest difference says more than the sum of fourth powers (normal, 100 columns).
+constexpr double kFlatPower = 6;
+constexpr struct {
+  double p;
+  Filter filter;
+} kPowers[] = {{1, kFilterManhattan},    {1.5, kFilterThreeHalves}, {2, kFilterDot},
+               {2.5, kFilterFiveHalves}, {3, kFilterCube},          {4, kFilterFourth}};
 constexpr int64_t kAhead = 192;  // queries that show whether codes pay
 
 // A lower bound of the metric as a multiple of the filter's distance.
-//   L_p >= L_2 * dim^(1/p - 1/2) for p >= 2, and L_p >= L_1 * dim^(1/p - 1) for p < 2 (power means).
+//   L_p >= L_r * dim^(1/p - 1/r) for p >= r (power means), and L_p >= L_infinity.
 struct FilterChoice {
   Filter filter;
   double factor;  // metric >= factor * filter distance
@@ -33,9 +39,11 @@ FilterChoice filter_for(const ExactParams& params, int64_t dim) {
     case Metric::kChebyshev:
       return {kFilterChebyshev, 1.0, true};
     case Metric::kMinkowski: {
-      const double base = params.p < 2 ? 1.0 : 0.5;
-      const double factor = std::pow(static_cast<double>(dim), 1 / params.p - base) * (1 - 0x1p-40);
-      return {params.p < 2 ? kFilterManhattan : kFilterDot, factor, false};
+      if (params.p >= kFlatPower) return {kFilterChebyshev, 1 - 0x1p-40, false};
+      const auto* base = std::begin(kPowers);  // the nearest below
+      while (base + 1 != std::end(kPowers) && base[1].p <= params.p) ++base;
+      if (base->p == params.p) return {base->filter, 1.0, true};
+      return {base->filter, std::pow(static_cast<double>(dim), 1 / params.p - 1 / base->p) * (1 - 0x1p-40), false};
     }
     default:
       return {kFilterDot, 1.0, true};
@@ -69,16 +77,16 @@ double largest_of(MatrixView<const T> rows, const RunParams& run) {
 template <class T>
 class Scan {
  public:
-  Scan(const ExactRows<T>& index, MatrixView<const T> queries, int64_t wanted, double radius,
+  Scan(const ExactRows<T>& index, MatrixView<const T> queries, int64_t wanted, Span<const double> radii,
        Span<const int32_t> row_groups, Span<const int32_t> query_groups)
       : index_(index),
         choice_(filter_for(index.params_, index.rows_.cols)),
         judge_{index.rows_, queries,    index.params_, index.largest_, wanted,
-               radius,      row_groups, query_groups,  choice_.factor} {}
+               radii,       row_groups, query_groups,  choice_.factor} {}
 
   // emit(query, entries in order) once per query.
   template <class Emit>
-  void run(const RunParams& run, const Emit& emit) const {
+  void run(const RunParams& run, Emit&& emit) const {
     const Cascade<T>* cascade = index_.cascade_.get();
     const int64_t queries = judge_.queries.rows, wanted = judge_.wanted;
     const bool coded = cascade != nullptr && !(wanted >= 0 && 4 * wanted >= judge_.rows.rows);
@@ -93,89 +101,44 @@ class Scan {
   }
 
  private:
-  // Blocks of queries and, where these are too few for the threads, parts of the rows.
-  struct Cut {
-    int64_t per_block, blocks, parts;
-  };
-  Cut cut(int64_t queries, int64_t bytes_per_query, int64_t most_parts, int threads) const {
-    const int64_t tile = kernels().tile_queries[kTileSizes - 1], workers = std::max(1, threads);
-    const int64_t tiles = (queries + tile - 1) / tile;
-    const int64_t most = std::clamp<int64_t>(kWorkspaceBytes / (bytes_per_query * tile), 1, kMostTiles);
-    int64_t blocks = std::max((tiles + most - 1) / most, std::min(tiles, workers));
-    blocks = std::min(tiles, (blocks + workers - 1) / workers * workers);
-    const int64_t per_block = (tiles + blocks - 1) / blocks * tile;
-    blocks = (queries + per_block - 1) / per_block;
-    const int64_t parts = blocks >= workers ? 1 : std::min(most_parts, (workers + blocks - 1) / blocks);
-    return {per_block, blocks, std::max<int64_t>(1, parts)};
-  }
-
-  // search(block's first and last query, part, worker, stop) -> open queries; number(position) -> query
-  template <class Search, class Number, class Emit>
-  void run_blocks(int64_t queries, const Cut& how, const RunParams& run, const Search& search, const Number& number,
-                  const Emit& emit) const {
-    std::vector<std::vector<Entry>> found(how.parts > 1 ? how.parts * queries : 0);
-    parallel_for(how.blocks * how.parts, run.threads, run.interrupt, [&](int64_t piece, int worker, StopFlag& stop) {
-      const int64_t part = piece % how.parts, first = piece / how.parts * how.per_block;
-      const int64_t last = std::min(queries, first + how.per_block);
-      std::vector<Open>& open = search(first, last, part, worker, stop);
-      if (stop.stopped()) return;
-      for (int64_t i = first; i < last; ++i) {
-        std::vector<Entry>& entries = open[i - first].nearest.sorted();
-        if (how.parts == 1) {
-          emit(number(i), entries);
-        } else {
-          found[part * queries + i] = std::move(entries);
-        }
-      }
-    });
-    if (how.parts == 1) return;
-    // What each part found is merged in the order of parts.
-    for (int64_t i = 0; i < queries; ++i) {
-      Nearest nearest(judge_.wanted, kInfinity);
-      for (int64_t part = 0; part < how.parts; ++part)
-        for (const Entry& entry : found[part * queries + i]) nearest.add(entry.distance, entry.row);
-      emit(number(i), nearest.sorted());
-    }
-  }
-
   template <class Emit>
-  void run_cascade(const Cascade<T>& cascade, int64_t first, int64_t last, const RunParams& run,
-                   const Emit& emit) const {
+  void run_cascade(const Cascade<T>& cascade, int64_t first, int64_t last, const RunParams& run, Emit& emit) const {
     const auto asked = cascade.ask(judge_.queries, first, last, run.threads, run.interrupt);
     std::vector<typename Cascade<T>::Workspace> spaces(std::max(1, run.threads));
     const int64_t bytes = 4 * (std::max<int64_t>(judge_.wanted, 0) + 64) + 256;
-    const Cut how = cut(last - first, bytes, cascade.groups(), run.threads);
+    const Cut how(last - first, tile_, bytes, cascade.groups(), run.threads);
     run_blocks(
-        last - first, how, run,
+        last - first, judge_.wanted, how, run,
         [&](int64_t begin, int64_t end, int64_t part, int worker, StopFlag& stop) -> std::vector<Open>& {
           cascade.sift(judge_, asked, begin, end, part, how.parts, worker, stop, spaces[worker]);
           return spaces[worker].open;
         },
-        [&](int64_t i) { return first + asked.order[i]; }, emit);
+        [&](int64_t i, const std::vector<Entry>& entries) { emit(first + asked.order[i], entries); });
   }
 
   template <class Emit>
-  void run_tiles(int64_t from, const RunParams& run, const Emit& emit) const {
+  void run_tiles(int64_t from, const RunParams& run, Emit& emit) const {
     const PackedRows& packed = index_.packed(run);
     const Tiles<T> tiles(packed, judge_, choice_.same);
     std::vector<typename Tiles<T>::Workspace> spaces(std::max(1, run.threads));
     const int64_t wide = kernels().tile_rows;
     const int64_t panels = std::max<int64_t>(1, (judge_.rows.rows + wide - 1) / wide);
     const int64_t bytes = tiles.capacity() * static_cast<int64_t>(sizeof(float) + sizeof(int32_t));
-    const Cut how = cut(judge_.queries.rows - from, bytes, panels, run.threads);
+    const Cut how(judge_.queries.rows - from, tile_, bytes, panels, run.threads);
     run_blocks(
-        judge_.queries.rows - from, how, run,
+        judge_.queries.rows - from, judge_.wanted, how, run,
         [&](int64_t begin, int64_t end, int64_t part, int worker, StopFlag& stop) -> std::vector<Open>& {
           tiles.sift(from + begin, from + end, panels * part / how.parts, panels * (part + 1) / how.parts, worker, stop,
                      spaces[worker]);
           return spaces[worker].open;
         },
-        [&](int64_t i) { return from + i; }, emit);
+        [&](int64_t i, const std::vector<Entry>& entries) { emit(from + i, entries); });
   }
 
   const ExactRows<T>& index_;
   FilterChoice choice_;
   Judge<T> judge_;
+  int64_t tile_ = kernels().tile_queries[kTileSizes - 1];
 };
 
 template <class T>
@@ -204,31 +167,16 @@ void ExactRows<T>::search(MatrixView<const T> queries, Span<const int32_t> row_g
                           const RunParams& run, MatrixView<double> distances, MatrixView<int64_t> neighbours) const {
   const int64_t k = distances.cols;
   if (k < 1) return;
-  Scan<T> scan(*this, queries, k, 0.0, row_groups, query_groups);
-  scan.run(run, [&](int64_t q, const std::vector<Entry>& entries) {
-    if (static_cast<int64_t>(entries.size()) < k)
-      throw std::invalid_argument("a query has fewer rows to choose from than neighbours were asked for");
-    for (int64_t i = 0; i < k; ++i) {
-      neighbours.row(q)[i] = entries[i].row;
-      distances.row(q)[i] = entries[i].distance;
-    }
-  });
+  Scan<T> scan(*this, queries, k, {}, row_groups, query_groups);
+  scan.run(run, NearestOut{distances, neighbours});
 }
 
 template <class T>
-void ExactRows<T>::within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
-                          Span<const int32_t> query_groups, const RunParams& run,
-                          std::vector<std::vector<double>>& distances,
-                          std::vector<std::vector<int64_t>>& neighbours) const {
-  distances.assign(queries.rows, {});
-  neighbours.assign(queries.rows, {});
-  Scan<T> scan(*this, queries, -1, radius, row_groups, query_groups);
-  scan.run(run, [&](int64_t q, const std::vector<Entry>& entries) {
-    for (const Entry& entry : entries) {
-      distances[q].push_back(entry.distance);
-      neighbours[q].push_back(entry.row);
-    }
-  });
+void ExactRows<T>::within(MatrixView<const T> queries, Span<const double> radii, Span<const int32_t> row_groups,
+                          Span<const int32_t> query_groups, const RunParams& run, Lists& found) const {
+  found.resize(queries.rows);
+  Scan<T> scan(*this, queries, -1, radii, row_groups, query_groups);
+  scan.run(run, found);
 }
 
 template <class T>
@@ -253,6 +201,24 @@ AlignedVector<double> unit_rows(MatrixView<const T> rows, bool as_queries) {
     for (int64_t j = 0; j < rows.cols; ++j) out[j] = row[j] / length;
   }
   return unit;
+}
+
+void map_rows(MatrixView<const double> rows, Span<const double> middle, MatrixView<const double> matrix,
+              const RunParams& run, MatrixView<double> mapped) {
+  constexpr int64_t kBlockRows = 64;
+  parallel_for((rows.rows + kBlockRows - 1) / kBlockRows, run.threads, run.interrupt,
+               [&](int64_t block, int, StopFlag&) {
+                 const int64_t last = std::min(rows.rows, (block + 1) * kBlockRows);
+                 for (int64_t i = block * kBlockRows; i < last; ++i) {
+                   double* out = mapped.row(i);
+                   std::fill(out, out + mapped.cols, 0.0);
+                   for (int64_t j = 0; j < rows.cols; ++j) {
+                     const double value = rows.row(i)[j] - middle[j];
+                     const double* line = matrix.row(j);
+                     for (int64_t m = 0; m < mapped.cols; ++m) out[m] += value * line[m];
+                   }
+                 }
+               });
 }
 
 template class ExactRows<float>;

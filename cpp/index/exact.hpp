@@ -19,19 +19,13 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "base/pool.hpp"
 #include "base/views.hpp"
+#include "index/blocks.hpp"
 #include "index/cascade.hpp"
 #include "index/judge.hpp"
 #include "index/packed.hpp"
 
 namespace tonari {
-
-// How to run: nothing here changes an answer.
-struct RunParams {
-  int threads = 1;
-  InterruptCheck interrupt;
-};
 
 template <class T>
 class ExactRows {
@@ -47,10 +41,9 @@ class ExactRows {
   void search(MatrixView<const T> queries, Span<const int32_t> row_groups, Span<const int32_t> query_groups,
               const RunParams& run, MatrixView<double> distances, MatrixView<int64_t> neighbours) const;
 
-  // All rows within `radius` (inclusive), ordered by (distance, row), one list per query.
-  void within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
-              Span<const int32_t> query_groups, const RunParams& run, std::vector<std::vector<double>>& distances,
-              std::vector<std::vector<int64_t>>& neighbours) const;
+  // All rows within the radius of each query (inclusive), ordered by (distance, row), one list per query.
+  void within(MatrixView<const T> queries, Span<const double> radii, Span<const int32_t> row_groups,
+              Span<const int32_t> query_groups, const RunParams& run, Lists& found) const;
 
  private:
   template <class U>
@@ -73,5 +66,10 @@ extern template class ExactRows<double>;
 // as a row and (0, .., 0, 1) as a query, so that it is at squared distance 2, cosine distance 1, from everything.
 template <class T>
 AlignedVector<double> unit_rows(MatrixView<const T> rows, bool as_queries);
+
+// mapped = (rows - middle) matrix: each value a chain over the columns in their order, so equal rows are mapped to equal
+// ones, whatever stands beside them.
+void map_rows(MatrixView<const double> rows, Span<const double> middle, MatrixView<const double> matrix,
+              const RunParams& run, MatrixView<double> mapped);
 
 }  // namespace tonari

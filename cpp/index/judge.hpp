@@ -42,12 +42,12 @@ class Judge {
   ExactParams params;
   double largest = 0;  // magnitude among the rows
   int64_t wanted = -1;  // -1: all within the radius
-  double radius = 0;
+  Span<const double> radii;  // one per query, where all within it are wanted
   Span<const int32_t> row_groups, query_groups;
   double factor = 1;  // metric >= factor * distance of the filter
 
   Open open(int64_t query) const {
-    return {Nearest(wanted, wanted < 0 ? radius : std::numeric_limits<double>::infinity()),
+    return {Nearest(wanted, wanted < 0 ? radii[query] : std::numeric_limits<double>::infinity()),
             std::max(largest, largest_magnitude(queries.row(query), queries.cols))};
   }
   bool excluded(int64_t query, int64_t row) const {
@@ -63,7 +63,10 @@ class Judge {
   double reach(const Open& open) const {
     const double limit = open.nearest.limit();
     // A cosine distance is half the square of the filter's distance.
-    return params.metric == Metric::kCosine ? std::sqrt(2 * limit) : limit / factor;
+    if (params.metric == Metric::kCosine) return std::sqrt(2 * limit);
+    // Squares of less than 2^-537 are 0.
+    if (params.metric == Metric::kSquaredEuclidean) return std::sqrt(limit) + 0x1p-530;
+    return limit / factor;
   }
 };
 

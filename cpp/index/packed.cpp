@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kUnit = 0x1p-24;            // float32 rounding
 constexpr double kWiden = 1.02;              // covers the second-order terms of the bounds
+constexpr double kRootError = 0x1.1p-11;     // of an approximate root, its product and second-order terms
 constexpr double kTiny = 0x1p-110;           // per coordinate: what underflow of float32 may lose
 constexpr double kFarQuery = 0x1p+20;        // a packed query coordinate beyond this is not filtered
 constexpr double kDecideError = 0x1p-30;     // float64 deciding, any dim below 2^20, and the arithmetic below
@@ -25,6 +26,51 @@ float rounded_up(double value) {
 }
 
 float rounded_down(double value) { return -rounded_up(-value); }
+
+// A filter's value is the distance to this power.
+double exponent_of(Filter filter) {
+  switch (filter) {
+    case kFilterThreeHalves:
+      return 1.5;
+    case kFilterFiveHalves:
+      return 2.5;
+    case kFilterCube:
+      return 3;
+    case kFilterFourth:
+      return 4;
+    default:
+      return 1;
+  }
+}
+double power(Filter filter, double distance) { return std::pow(distance, exponent_of(filter)); }
+double root(Filter filter, double value) { return std::pow(value, 1 / exponent_of(filter)); }
+
+double error_of(Filter filter, int64_t dim) {
+  if (filter == kFilterChebyshev) return 2 * kUnit * kWiden;
+  const double chain = static_cast<double>(2 * dim + 10) * kUnit * kWiden;
+  return filter == kFilterThreeHalves || filter == kFilterFiveHalves ? chain + kRootError : chain;
+}
+
+// Norms of packed coordinates.
+struct Norms {
+  double sum = 0, magnitudes = 0, squares = 0, most = 0;
+
+  void add(double value) {
+    const double magnitude = std::fabs(value);
+    sum += value;
+    magnitudes += magnitude;
+    squares += magnitude * magnitude;
+    most = std::max(most, magnitude);
+  }
+  // What packing, and the chain of manhattan, may add to a distance by this vector; A is the chain's error.
+  double error(Filter filter, double A) const {
+    if (filter == kFilterManhattan) return A * magnitudes;
+    if (filter == kFilterChebyshev) return kUnit * kWiden * most;
+    // |v|_p <= |v|_1^(1/p) |v|_infinity^(1 - 1/p)
+    const double share = 1 / exponent_of(filter);
+    return kUnit * kWiden * std::pow(magnitudes, share) * std::pow(most, 1 - share);
+  }
+};
 
 // The mean of every column: sums per block of rows, added in block order.
 template <class T>
@@ -68,9 +114,7 @@ PackedRows pack_rows(MatrixView<const T> rows, double largest, Filter filter, in
   PackedRows packed;
   const int64_t dim = rows.cols;
   packed.filter = filter;
-  packed.error = filter == kFilterDot         ? static_cast<double>(2 * dim + 10) * kUnit * kWiden
-                 : filter == kFilterManhattan ? static_cast<double>(dim + 3) * kUnit * kWiden
-                                              : 2 * kUnit * kWiden;
+  packed.error = error_of(filter, dim);
   // Beyond these float64 itself needs care (index/exact.cpp), or the bound says nothing.
   if (!ordinary(largest) || packed.error > 0.25) return packed;
   packed.usable = true;
@@ -90,52 +134,48 @@ PackedRows pack_rows(MatrixView<const T> rows, double largest, Filter filter, in
     const int64_t count = std::min(tile_rows, rows.rows - panel * tile_rows);
     for (int64_t r = 0; r < count; ++r) {
       const T* row = rows.row(panel * tile_rows + r);
-      double squares = 0, sum = 0, most = 0;
+      Norms norms;
       for (int64_t j = 0; j < dim; ++j) {
         const float value = static_cast<float>((static_cast<double>(row[j]) - packed.centre[j]) * packed.scale);
         out[j * tile_rows + r] = value;
-        const double magnitude = std::fabs(static_cast<double>(value));
-        squares += magnitude * magnitude;
-        sum += magnitude;
-        most = std::max(most, magnitude);
+        norms.add(static_cast<double>(value));
       }
-      packed.start[panel * tile_rows + r] = filter == kFilterDot ? rounded_down((1 - packed.error) * squares) : 0.0f;
-      worst[panel] = std::max(worst[panel], filter == kFilterManhattan ? sum : most);
+      float& start = packed.start[panel * tile_rows + r] = 0.0f;
+      if (filter == kFilterDot) start = rounded_down((1 - packed.error) * norms.squares);
+      if (filter == kFilterManhattan) start = rounded_down(-norms.sum / 2 - packed.error * norms.magnitudes);
+      worst[panel] = std::max(worst[panel], norms.error(filter, packed.error));
     }
     for (int64_t r = count; r < tile_rows; ++r)
       for (int64_t j = 0; j < dim; ++j) out[j * tile_rows + r] = 0.0f;
   });
-  packed.largest_error =
-      kUnit * kWiden * *std::max_element(worst.begin(), worst.end()) + static_cast<double>(dim) * kTiny;
+  const double rounding = (filter == kFilterManhattan ? 2.0 : 1.0) * *std::max_element(worst.begin(), worst.end());
+  packed.largest_error = rounding + static_cast<double>(dim) * kTiny;
   return packed;
 }
 
 template <class T>
 void PackedQuery::pack(const PackedRows& rows, const T* query, float* packed, int64_t stride) {
   const int64_t dim = static_cast<int64_t>(rows.centre.size());
-  double squares = 0, sum = 0, most = 0;
-  const double factor = rows.filter == kFilterDot ? -2.0 : 1.0;
+  Norms norms;
+  const double factor = rows.filter == kFilterDot ? -2.0 : rows.filter == kFilterChebyshev ? -1.0 : 1.0;
   for (int64_t j = 0; j < dim; ++j) {
     const double exact = (static_cast<double>(query[j]) - rows.centre[j]) * rows.scale;
     usable_ = usable_ && std::fabs(exact) <= kFarQuery;
     const double value = usable_ ? static_cast<double>(static_cast<float>(exact)) : 0.0;
     packed[j * stride] = static_cast<float>(factor * value);
-    squares += value * value;
-    sum += std::fabs(value);
-    most = std::max(most, std::fabs(value));
+    norms.add(value);
   }
-  if (rows.filter == kFilterDot) {
-    norm_ = squares;
-  } else {
-    norm_ = kUnit * kWiden * (rows.filter == kFilterManhattan ? sum : most) + static_cast<double>(dim) * kTiny;
-  }
+  sum_ = norms.sum;
+  norm_ = rows.filter == kFilterDot ? norms.squares
+                                    : norms.error(rows.filter, rows.error) + static_cast<double>(dim) * kTiny;
 }
 
 float PackedQuery::threshold_for(const PackedRows& rows, double distance) const {
   const double scaled = distance * rows.scale * (1 + kDecideError);
   const double tiny = static_cast<double>(rows.centre.size()) * kTiny;
   if (rows.filter == kFilterDot) return rounded_up(scaled * scaled - (1 - rows.error) * norm_ + tiny);
-  return rounded_up((scaled + rows.largest_error + norm_) * (1 + rows.error) + tiny);
+  if (rows.filter == kFilterManhattan) return rounded_up((scaled + sum_) / 2 + norm_ + tiny);
+  return rounded_up(power(rows.filter, scaled + rows.largest_error + norm_) * (1 + rows.error) + tiny);
 }
 
 double PackedQuery::upper(const PackedRows& rows, float value, int64_t row) const {
@@ -147,8 +187,10 @@ float PackedQuery::threshold_below(const PackedRows& rows, double upper) const {
   const double tiny = static_cast<double>(rows.centre.size()) * kTiny;
   if (rows.filter == kFilterDot)
     return rounded_up(upper + 2 * rows.error * norm_ * (1 + kDecideError) + std::fabs(upper) * 0x1p-40 + 2 * tiny);
-  const double farthest = upper * (1 + 2 * rows.error) + rows.largest_error + norm_ + tiny;
-  return rounded_up((farthest * (1 + kDecideError) + rows.largest_error + norm_) * (1 + rows.error) + tiny);
+  double farthest = 2 * (upper + rows.largest_error + norm_ + tiny) - sum_;
+  if (rows.filter != kFilterManhattan)
+    farthest = root(rows.filter, upper * (1 + 2 * rows.error) + tiny) + rows.largest_error + norm_;
+  return threshold_for(rows, std::max(farthest, 0.0) / rows.scale);
 }
 
 template PackedRows pack_rows<float>(MatrixView<const float>, double, Filter, int, const InterruptCheck&);

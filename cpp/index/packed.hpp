@@ -7,9 +7,13 @@
 // dot        value = start + sum x^ (-2 q^), start = (1 - A) |x^|^2, a chain of d float32 steps:
 //            s^2 D^2 >= value + (1 - A) |q^|^2 - tiny      with A = (2 d + 10) u, which covers the chain, the rounding of
 //            s^2 D^2 <= value + 2 A |x^|^2 + (1 + A) |q^|^2 + tiny            rows and queries, and float64 deciding
-// manhattan, chebyshev   value within (1 +- gamma) of the packed distance, gamma = (d + 3) u (2 u for chebyshev), and
+// manhattan  value = start + sum max(x^, q^), start = -sum x^ / 2 - A |x^|; exactly, 2 (sum max - sum x^ / 2) = |x^ - q^| + sum q^.
+//            The chain runs through magnitudes up to 1.5 |x^| + |q^|, so it and the packing cost less than A (|x^| + |q^|):
+//            s D >= 2 (value - A |q^|) - sum q^ - tiny
+//            s D <= 2 (value + 2 A |x^| + A |q^|) - sum q^ + tiny
+// powers, chebyshev   value within (1 +- A) (chebyshev: 2 u; half powers: A + 2^-11) of the packed distance to its power, and
 //            |packed - s D| <= e_x + e_q, e = u |.|
-// Both tests are turned into one float32 threshold per query, rounded up.
+// Each pair of tests is turned into one float32 threshold per query, rounded up.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -29,8 +33,8 @@ struct PackedRows {
   AlignedVector<float> start;  // [panel][tile_rows]; +inf beyond the last row, which then never survives
   std::vector<double> centre;
   double scale = 1;  // a power of two
-  double error = 0;  // A of dot, gamma of the others
-  double largest_error = 0;  // e_x of the worst row (manhattan, chebyshev)
+  double error = 0;  // A, as above
+  double largest_error = 0;  // of the worst row: 2 A |x^| of manhattan, e_x of the others
 };
 
 template <class T>
@@ -54,7 +58,8 @@ class PackedQuery {
   float threshold_below(const PackedRows& rows, double upper) const;
 
  private:
-  double norm_ = 0;  // dot: |q^|^2; else e_q
+  double norm_ = 0;  // |q^|^2 of dot, A |q^| of manhattan, e_q of the others
+  double sum_ = 0;  // of q^
   bool usable_ = true;
 };
 

@@ -69,9 +69,8 @@ class SpaceTree {
   Visits search(MatrixView<const T> queries, Span<const int32_t> row_groups, Span<const int32_t> query_groups,
                 const Reach& reach, const RunParams& run, MatrixView<double> distances,
                 MatrixView<int64_t> neighbours) const;
-  Visits within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
-                Span<const int32_t> query_groups, const Reach& reach, const RunParams& run,
-                std::vector<std::vector<double>>& distances, std::vector<std::vector<int64_t>>& neighbours) const;
+  Visits within(MatrixView<const T> queries, Span<const double> radii, Span<const int32_t> row_groups,
+                Span<const int32_t> query_groups, const Reach& reach, const RunParams& run, Lists& found) const;
 
  private:
   struct Pending {

@@ -51,7 +51,7 @@ Visits SpaceTree<T, Bounds>::search(MatrixView<const T> queries, Span<const int3
                                     MatrixView<double> distances, MatrixView<int64_t> neighbours) const {
   const int64_t k = distances.cols;
   if (k < 1) return {};
-  const Judge<T> judge{rows_, queries, params_, largest_, k, 0, row_groups, query_groups, 1};
+  const Judge<T> judge{rows_, queries, params_, largest_, k, {}, row_groups, query_groups, 1};
   const auto emit = [&](int64_t query, auto& kept) {
     if (kept.size() < k)
       throw std::invalid_argument("a query has fewer rows to choose from than neighbours were asked for");
@@ -66,19 +66,18 @@ Visits SpaceTree<T, Bounds>::search(MatrixView<const T> queries, Span<const int3
 }
 
 template <class T, template <class> class Bounds>
-Visits SpaceTree<T, Bounds>::within(MatrixView<const T> queries, double radius, Span<const int32_t> row_groups,
-                                    Span<const int32_t> query_groups, const Reach& reach, const RunParams& how,
-                                    std::vector<std::vector<double>>& distances,
-                                    std::vector<std::vector<int64_t>>& neighbours) const {
-  distances.assign(queries.rows, {});
-  neighbours.assign(queries.rows, {});
-  const Judge<T> judge{rows_, queries, params_, largest_, -1, radius, row_groups, query_groups, 1};
+Visits SpaceTree<T, Bounds>::within(MatrixView<const T> queries, Span<const double> radii,
+                                    Span<const int32_t> row_groups, Span<const int32_t> query_groups,
+                                    const Reach& reach, const RunParams& how, Lists& found) const {
+  found.distances.assign(queries.rows, {});
+  found.neighbours.assign(queries.rows, {});
+  const Judge<T> judge{rows_, queries, params_, largest_, -1, radii, row_groups, query_groups, 1};
   return run<Longlist>(judge, reach, how, [&](int64_t query, Longlist& kept) {
-    distances[query].reserve(kept.size());
-    neighbours[query].reserve(kept.size());
+    found.distances[query].reserve(kept.size());
+    found.neighbours[query].reserve(kept.size());
     kept.give([&](int64_t, double distance, int64_t row) {
-      distances[query].push_back(distance);
-      neighbours[query].push_back(row);
+      found.distances[query].push_back(distance);
+      found.neighbours[query].push_back(row);
     });
   });
 }
@@ -107,7 +106,7 @@ Visits SpaceTree<T, Bounds>::run(const Judge<T>& judge, const Reach& reach, cons
       std::copy_n(judge.queries.row(number(i)), rows_.cols, work.queries.data() + (i - first) * tree_.dim);
     for (int64_t i = first; i < last; ++i) {
       if ((i - first) % kStopEvery == 0 && stop.should_stop(worker)) return;
-      Kept kept(judge.wanted, judge.radius);
+      Kept kept(judge.wanted, judge.wanted < 0 ? judge.radii[number(i)] : 0.0);
       descend(judge, number(i), work.queries.data() + (i - first) * tree_.dim, reach, work, kept);
       emit(number(i), kept);
     }

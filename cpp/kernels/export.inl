@@ -41,6 +41,7 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 }  // namespace
 }  // namespace tonari
 
+#include "kernels/bits.inl"
 #include "kernels/codes.inl"
 #include "kernels/decide.inl"
 #include "kernels/project.inl"
@@ -60,27 +61,33 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #define TONARI_SWEEPS                                                                \
   {sweep<TONARI_FLOATS, TONARI_VECTORS, 1>, sweep<TONARI_FLOATS, TONARI_VECTORS, 2>, \
    sweep<TONARI_FLOATS, TONARI_VECTORS, 4>, sweep<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
+#define TONARI_BITS                                                                              \
+  {common_bits<TONARI_FLOATS, TONARI_VECTORS, 1>, common_bits<TONARI_FLOATS, TONARI_VECTORS, 2>, \
+   common_bits<TONARI_FLOATS, TONARI_VECTORS, 4>, common_bits<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>}
 
 namespace tonari {
 
-extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
-                                     TONARI_FLOATS * TONARI_VECTORS,
-                                     {1, 2, 4, TONARI_QUERIES},
-                                     {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep)},
-                                     TONARI_DECIDE(float),
-                                     TONARI_DECIDE(double),
-                                     TONARI_COSTS,
-                                     TONARI_SWEEPS,
-                                     closest<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
-                                     products<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
-                                     pairs<TONARI_FLOATS>,
-                                     encode<float, TONARI_DOUBLES>,
-                                     encode<double, TONARI_DOUBLES>,
-                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
-                                     TONARI_LEAVES(float),
-                                     TONARI_LEAVES(double),
-                                     TONARI_BOXES(float),
-                                     TONARI_BOXES(double),
-                                     merge<TONARI_DOUBLES>};
+extern const Kernels TONARI_TABLE = {
+    TONARI_TABLE_NAME,
+    TONARI_FLOATS * TONARI_VECTORS,
+    {1, 2, 4, TONARI_QUERIES},
+    {TONARI_TILES(DotStep), TONARI_TILES(ManhattanStep), TONARI_TILES(ChebyshevStep), TONARI_TILES(PowerStep<3>),
+     TONARI_TILES(PowerStep<5>), TONARI_TILES(PowerStep<6>), TONARI_TILES(PowerStep<8>)},
+    TONARI_DECIDE(float),
+    TONARI_DECIDE(double),
+    TONARI_COSTS,
+    TONARI_SWEEPS,
+    closest<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+    products<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+    pairs<TONARI_FLOATS>,
+    encode<float, TONARI_DOUBLES>,
+    encode<double, TONARI_DOUBLES>,
+    project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+    TONARI_BITS,
+    TONARI_LEAVES(float),
+    TONARI_LEAVES(double),
+    TONARI_BOXES(float),
+    TONARI_BOXES(double),
+    merge<TONARI_DOUBLES>};
 
 }  // namespace tonari

@@ -32,6 +32,14 @@ TONARI_INLINE Simd<float, 8> max(Simd<float, 8> a, Simd<float, 8> b) {
   return {_mm256_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 8> inverse_root(Simd<float, 8> a) {
+  return {_mm256_rsqrt_ps(a.lanes)};
+}
+template <>
+TONARI_INLINE Simd<float, 8> larger(Simd<float, 8> a, Simd<float, 8> b) {
+  return {_mm256_max_ps(a.lanes, b.lanes)};
+}
+template <>
 TONARI_INLINE uint32_t at_most(Simd<float, 8> a, Simd<float, 8> b) {
   return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
 }
@@ -87,6 +95,21 @@ TONARI_INLINE int32_t sum_of_lanes(Ints<8> a) {
 template <>
 TONARI_INLINE Ints<8> operator+(Ints<8> a, Ints<8> b) {
   return {_mm256_add_epi32(a.lanes, b.lanes)};
+}
+template <>
+TONARI_INLINE Ints<8> add_common_bits(Ints<8> a, Ints<8> b, Ints<8> sum) {
+  // Bits of every half byte from a table of sixteen (Mula 2008), then bytes summed in fours.
+  const __m256i table = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4)),
+                low = _mm256_set1_epi8(0x0F);
+  const __m256i bits = _mm256_and_si256(a.lanes, b.lanes);
+  const __m256i bytes = _mm256_add_epi8(_mm256_shuffle_epi8(table, _mm256_and_si256(bits, low)),
+                                        _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(bits, 4), low)));
+  const __m256i fours = _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, _mm256_set1_epi8(1)), _mm256_set1_epi16(1));
+  return {_mm256_add_epi32(sum.lanes, fours)};
+}
+template <>
+TONARI_INLINE Simd<float, 8> as_floats(Ints<8> a) {
+  return {_mm256_cvtepi32_ps(a.lanes)};
 }
 template <>
 struct Quads<8> {

@@ -82,6 +82,37 @@ TONARI_INLINE Simd<T, N> max(Simd<T, N> a, Simd<T, N> b) {
   }
   return out;
 }
+// Of any lanes: the bits of negative ones turned round are in the order of their values too.
+template <class T, int N>
+TONARI_INLINE Simd<T, N> larger(Simd<T, N> a, Simd<T, N> b) {
+  using Bits = BitsOf<T>;
+  constexpr int kSign = 8 * sizeof(T) - 1;
+  Simd<T, N> out;
+  for (int i = 0; i < N; ++i) {
+    const Bits x = __builtin_bit_cast(Bits, a.lane[i]), y = __builtin_bit_cast(Bits, b.lane[i]);
+    const Bits x_order = x ^ ((x >> kSign) & std::numeric_limits<Bits>::max());
+    const Bits y_order = y ^ ((y >> kSign) & std::numeric_limits<Bits>::max());
+    out.lane[i] = __builtin_bit_cast(T, x_order < y_order ? y : x);
+  }
+  return out;
+}
+// max(a, |b|), a at least 0.
+template <class T, int N>
+TONARI_INLINE Simd<T, N> larger_magnitude(Simd<T, N> a, Simd<T, N> b) {
+  return max(a, abs(b));
+}
+// About 1 / sqrt(a) of lanes above 2^-120, within 2^-11 of it: from half the exponent, by Newton's steps.
+template <int N>
+TONARI_INLINE Simd<float, N> inverse_root(Simd<float, N> a) {
+  Simd<float, N> out;
+  for (int i = 0; i < N; ++i) {
+    float root = __builtin_bit_cast(float, 0x5F3759DF - (__builtin_bit_cast(int32_t, a.lane[i]) >> 1));
+    root *= 1.5f - 0.5f * a.lane[i] * root * root;
+    root *= 1.5f - 0.5f * a.lane[i] * root * root;
+    out.lane[i] = root;
+  }
+  return out;
+}
 // Bit i is set where a[i] <= b[i].
 template <class T, int N>
 TONARI_INLINE uint32_t at_most(Simd<T, N> a, Simd<T, N> b) {
@@ -138,6 +169,32 @@ TONARI_INLINE Ints<N> operator+(Ints<N> a, Ints<N> b) {
   b.store(y);
   for (int i = 0; i < N; ++i) x[i] += y[i];
   return Ints<N>::load(x);
+}
+
+// sum + the number of bits that both have.
+template <int N>
+TONARI_INLINE Ints<N> add_common_bits(Ints<N> a, Ints<N> b, Ints<N> sum) {
+  int32_t x[N], y[N], total[N];
+  a.store(x);
+  b.store(y);
+  sum.store(total);
+  for (int i = 0; i < N; ++i) {
+    uint32_t bits = static_cast<uint32_t>(x[i] & y[i]);
+    bits -= (bits >> 1) & 0x55555555u;
+    bits = (bits & 0x33333333u) + ((bits >> 2) & 0x33333333u);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0Fu;
+    total[i] += static_cast<int32_t>((bits * 0x01010101u) >> 24);
+  }
+  return Ints<N>::load(total);
+}
+// The same numbers as float32, exact up to 2^24.
+template <int N>
+TONARI_INLINE Simd<float, N> as_floats(Ints<N> a) {
+  int32_t from[N];
+  float to[N];
+  a.store(from);
+  for (int i = 0; i < N; ++i) to[i] = static_cast<float>(from[i]);
+  return Simd<float, N>::load(to);
 }
 
 // Four bytes on their way into one register, aligned or not.

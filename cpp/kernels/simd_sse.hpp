@@ -32,6 +32,14 @@ TONARI_INLINE Simd<float, 4> max(Simd<float, 4> a, Simd<float, 4> b) {
   return {_mm_max_ps(a.lanes, b.lanes)};
 }
 template <>
+TONARI_INLINE Simd<float, 4> inverse_root(Simd<float, 4> a) {
+  return {_mm_rsqrt_ps(a.lanes)};
+}
+template <>
+TONARI_INLINE Simd<float, 4> larger(Simd<float, 4> a, Simd<float, 4> b) {
+  return {_mm_max_ps(a.lanes, b.lanes)};
+}
+template <>
 TONARI_INLINE uint32_t at_most(Simd<float, 4> a, Simd<float, 4> b) {
   return static_cast<uint32_t>(_mm_movemask_ps(_mm_cmple_ps(a.lanes, b.lanes)));
 }
@@ -79,6 +87,20 @@ struct Ints<4> {
 template <>
 TONARI_INLINE uint32_t at_most(Ints<4> a, Ints<4> b) {
   return static_cast<uint32_t>(~_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpgt_epi32(a.lanes, b.lanes))) & 0xF);
+}
+template <>
+TONARI_INLINE Ints<4> add_common_bits(Ints<4> a, Ints<4> b, Ints<4> sum) {
+  // Bits of every half byte from a table of sixteen (Mula 2008), then bytes summed in fours.
+  const __m128i table = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4), low = _mm_set1_epi8(0x0F);
+  const __m128i bits = _mm_and_si128(a.lanes, b.lanes);
+  const __m128i bytes = _mm_add_epi8(_mm_shuffle_epi8(table, _mm_and_si128(bits, low)),
+                                     _mm_shuffle_epi8(table, _mm_and_si128(_mm_srli_epi16(bits, 4), low)));
+  const __m128i fours = _mm_madd_epi16(_mm_maddubs_epi16(bytes, _mm_set1_epi8(1)), _mm_set1_epi16(1));
+  return {_mm_add_epi32(sum.lanes, fours)};
+}
+template <>
+TONARI_INLINE Simd<float, 4> as_floats(Ints<4> a) {
+  return {_mm_cvtepi32_ps(a.lanes)};
 }
 template <>
 struct Quads<4> {

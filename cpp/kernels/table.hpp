@@ -11,8 +11,18 @@ struct Survivor {
   int32_t where;  // query within the tile * tile_rows + row within the panel
 };
 
-// What a filter value is. dot: start + x.q (start a norm, q times -2); manhattan: sum |x - q|; chebyshev: max |x - q|.
-enum Filter : int { kFilterDot = 0, kFilterManhattan = 1, kFilterChebyshev = 2, kFilters = 3 };
+// What a filter value is. dot: start + x.q (start a norm, q times -2); manhattan: start + sum max(x, q) (start minus half
+// the sum of x); chebyshev: max |x + q| (q negated); the others: sum |x - q|^p, p = 1.5, 2.5, 3, 4.
+enum Filter : int {
+  kFilterDot = 0,
+  kFilterManhattan = 1,
+  kFilterChebyshev = 2,
+  kFilterThreeHalves = 3,
+  kFilterFiveHalves = 4,
+  kFilterCube = 5,
+  kFilterFourth = 6,
+  kFilters = 7
+};
 
 // What decides. squared: sum (x - q)^2; absolute: sum |x - q|; largest: max |x - q|.
 enum Reduced : int { kSquared = 0, kAbsolute = 1, kLargest = 2, kReduced = 3 };
@@ -42,7 +52,7 @@ struct Encoded {
 template <class T>
 using EncodeKernel = Encoded (*)(const T* vector, const T* centre, int64_t dim, double step, uint8_t* bytes);
 
-// A pair (query, row) of codes whose product reached the query's threshold.
+// A pair (query, row) whose product of codes, or bits in common, reached the query's threshold.
 inline constexpr int kHitBits = 20;
 struct CodeHit {
   int32_t value;
@@ -62,6 +72,10 @@ using ClosestKernel = void (*)(const uint8_t* panel, int64_t dim, const int8_t* 
                                int64_t count, int32_t* best, int32_t* which);
 using ProductsKernel = void (*)(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start,
                                 int64_t count, int32_t* out);
+// Bits of tile_queries[i] queries against a run of panels. panels [panel][words][tile_rows], counts [panel][tile_rows] (infinite
+// or NaN: never a hit), queries [words][size of the tile], slope and least [size of the tile]. Hits as of a sweep.
+using BitsKernel = int (*)(const int32_t* panels, const float* counts, int64_t words, int64_t panel_count,
+                           const int32_t* queries, const float* slope, const float* least, CodeHit* hits);
 
 struct CodePair {
   int32_t row, query;
@@ -118,6 +132,7 @@ struct Kernels {
   EncodeKernel<float> encode_f32;
   EncodeKernel<double> encode_f64;
   ProjectKernel project;
+  BitsKernel common_bits[kTileSizes];
   LeafKernel<float> leaf_f32[kReduced];
   LeafKernel<double> leaf_f64[kReduced];
   BoxKernel<float> boxes_f32[kReduced];

@@ -4,7 +4,7 @@
 //
 // value[q][r] = start[r] (+) step over dim of (panel[j][r], queries[j][q])
 // Cost   QUERIES * VECTORS steps per VECTORS loads and QUERIES broadcasts: bound by arithmetic
-// Error  a chain of dim steps in float32; cpp/index/exact.cpp holds the bound
+// Error  a chain of dim steps in float32; cpp/index/packed.hpp holds the bound
 
 namespace tonari {
 namespace {
@@ -15,16 +15,30 @@ struct DotStep {
     return multiply_add(row, query, sum);
   }
 };
+// |x - q| = 2 max(x, q) - x - q, and both sums are known: one comparison is left. The units that add also compare, so
+// the sum goes to those that multiply (1.9 times the speed of sum + |x - q|).
 struct ManhattanStep {
   template <class V>
   static TONARI_INLINE V step(V row, V query, V sum) {
-    return sum + abs(row - query);
+    return multiply_add(larger(row, query), V::broadcast(1.0f), sum);
   }
 };
 struct ChebyshevStep {
   template <class V>
+  static TONARI_INLINE V step(V row, V minus_query, V largest) {
+    return larger_magnitude(largest, multiply_add(row, V::broadcast(1.0f), minus_query));
+  }
+};
+// |x - q|^(HALVES / 2). Half powers go by an approximate root, within 2^-11, of what is not below 2^-100.
+template <int HALVES>
+struct PowerStep {
+  template <class V>
   static TONARI_INLINE V step(V row, V query, V sum) {
-    return max(sum, abs(row - query));
+    const V difference = row - query, size = abs(difference), square = difference * difference;
+    if constexpr (HALVES == 6) return multiply_add(square, size, sum);
+    if constexpr (HALVES == 8) return multiply_add(square, square, sum);
+    const V root = size * inverse_root(max(size, V::broadcast(0x1p-100f)));
+    return multiply_add(HALVES == 3 ? size : square, root, sum);
   }
 };
 

@@ -399,11 +399,10 @@ TEST_CASE("within a radius: inclusive, in order, without the query's own group, 
           CAPTURE(metric);
           CAPTURE(radius);
           CAPTURE(threads);
-          std::vector<std::vector<double>> distances;
-          std::vector<std::vector<int64_t>> neighbours;
-          index.within(problem.queries_view(), radius, problem.row_groups, problem.query_groups, {threads, {}},
-                       distances, neighbours);
-          REQUIRE(neighbours.size() == 30);
+          Lists found;
+          const std::vector<double> radii(30, radius);
+          index.within(problem.queries_view(), radii, problem.row_groups, problem.query_groups, {threads, {}}, found);
+          REQUIRE(found.neighbours.size() == 30);
           for (int64_t query = 0; query < 30; ++query) {
             std::vector<double> expected_distances;
             std::vector<int64_t> expected;
@@ -412,8 +411,8 @@ TEST_CASE("within a radius: inclusive, in order, without the query's own group, 
               expected_distances.push_back(distance);
               expected.push_back(row);
             }
-            REQUIRE(neighbours[static_cast<std::size_t>(query)] == expected);
-            REQUIRE(distances[static_cast<std::size_t>(query)] == expected_distances);
+            REQUIRE(found.neighbours[static_cast<std::size_t>(query)] == expected);
+            REQUIRE(found.distances[static_cast<std::size_t>(query)] == expected_distances);
           }
         }
       }

@@ -77,12 +77,14 @@ void check_like_exhaustive(uint64_t seed, int64_t rows, int64_t dim, int64_t val
         }
       }
     }
-    std::vector<std::vector<double>> expected, found;
-    std::vector<std::vector<int64_t>> expected_rows, found_rows;
-    exhaustive.within(queries, 0.75, {}, {}, {1, {}}, expected, expected_rows);
-    tree.within(queries, 0.75, {}, {}, Reach{}, {2, {}}, found, found_rows);
-    CHECK(found_rows == expected_rows);
-    CHECK(std::equal(found.begin(), found.end(), expected.begin(), expected.end(), same_bits));
+    Lists expected, found;
+    std::vector<double> radii(queries.rows, 0.75);
+    for (size_t i = 0; i < radii.size(); i += 3) radii[i] = 0.25;
+    exhaustive.within(queries, radii, {}, {}, {1, {}}, expected);
+    tree.within(queries, radii, {}, {}, Reach{}, {2, {}}, found);
+    CHECK(found.neighbours == expected.neighbours);
+    CHECK(std::equal(found.distances.begin(), found.distances.end(), expected.distances.begin(),
+                     expected.distances.end(), same_bits));
   }
 }
 

@@ -63,8 +63,22 @@ def check_number(
         )
 
 
+FLOATS = (np.float64, np.float32)
+
+
+def _kept(dtypes: Sequence[Any]) -> list[Any] | None:
+    return list(dtypes) if len(dtypes) > 1 else None
+
+
 def check_rows(
-    estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False, densify: bool = True, copy: bool = False
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    allow_nan: bool = False,
+    densify: bool = True,
+    copy: bool = False,
+    dtypes: Sequence[Any] = FLOATS,
 ) -> NDArray[Any]:
     """Validate a table of numbers: two-dimensional, finite, float32 or float64, the columns seen at fit.
 
@@ -83,17 +97,19 @@ def check_rows(
         Whether a sparse table is made dense; otherwise it is returned in CSR form.
     copy : bool, default=False
         Whether the result must not share memory with `X`.
+    dtypes : sequence of dtype, default=(float64, float32)
+        Types that are kept; any other becomes the first of them. One alone is demanded: nothing is converted to it.
 
     Returns
     -------
-    ndarray of float32 or float64, C order
+    ndarray of float32 or float64 (or another of `dtypes`), C order
     """
     X = validate_data(
         estimator,
         X,
         reset=reset,
         accept_sparse="csr",
-        dtype=[np.float64, np.float32],
+        dtype=_kept(dtypes),
         order="C",
         copy=copy,
         ensure_all_finite="allow-nan" if allow_nan else True,
@@ -102,7 +118,7 @@ def check_rows(
 
 
 def check_rows_and_labels(
-    estimator: Any, X: Any, y: Any, *, allow_nan: bool = False, densify: bool = True
+    estimator: Any, X: Any, y: Any, *, allow_nan: bool = False, densify: bool = True, dtypes: Sequence[Any] = FLOATS
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """As `check_rows` at fit, and y as given beside it (one or several columns).
 
@@ -113,6 +129,7 @@ def check_rows_and_labels(
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
     allow_nan : bool, default=False
     densify : bool, default=True
+    dtypes : sequence of dtype, default=(float64, float32)
 
     Returns
     -------
@@ -123,7 +140,7 @@ def check_rows_and_labels(
         X,
         y,
         accept_sparse="csr",
-        dtype=[np.float64, np.float32],
+        dtype=_kept(dtypes),
         order="C",
         copy=True,
         multi_output=True,

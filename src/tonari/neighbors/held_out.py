@@ -112,6 +112,8 @@ class HeldOutNeighbors:
                 return f"{sorted(unknown)} are no parameters of {type(self).__name__}"
             if candidate.get("metric", self.metric) == "precomputed":  # type: ignore[attr-defined]
                 return "precomputed distances are cut along both axes"
+            if "bits" in (candidate.get("metric_params", self.metric_params) or {}):  # type: ignore[attr-defined]
+                return "tables of packed bits are no numbers"
         offered = ("predict", "predict_proba") if hasattr(self, "predict_proba") else ("predict",)
         for response in responses:
             if response not in offered:
@@ -181,10 +183,18 @@ def _presence(target: Any) -> NDArray[np.int32]:
     return codes
 
 
+def _key(metric: MetricChoice) -> str:
+    # The printed form of an array leaves values and digits out.
+    params = {
+        name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in metric.params.items()
+    }
+    return repr((metric.name, metric.p, params))
+
+
 def _by_metric(settings: Sequence[Setting]) -> list[list[Setting]]:
     groups: dict[str, list[Setting]] = {}
     for setting in settings:
-        groups.setdefault(repr(setting.metric), []).append(setting)
+        groups.setdefault(_key(setting.metric), []).append(setting)
     return list(groups.values())
 
 
@@ -194,7 +204,7 @@ def _search(
     """Neighbours for one metric: from one search where the splits allow it, else split by split."""
     sizes = np.diff(splits.test_indptr)
     together = np.zeros(len(splits), dtype=bool)
-    if splits.fold is not None:
+    if splits.fold is not None and not group[0].metric.learns:
         together[:] = True if codes is None else _all_classes_outside(splits.fold, codes, len(splits))
     least = splits.n_rows - int(sizes.max()) if splits.fold is not None else 0
     shared = [setting for setting in group if setting.k <= least]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sklearn.metrics import DistanceMetric
 from sklearn.metrics.pairwise import distance_metrics
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
@@ -14,7 +15,9 @@ from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 from tonari.base.errors import UsageError
 from tonari.base.validation import check_number
 
-NATIVE = ("euclidean", "manhattan", "chebyshev", "minkowski", "cosine")
+NATIVE = ("euclidean", "manhattan", "chebyshev", "minkowski", "cosine", "sqeuclidean")
+BITS = ("hamming", "jaccard")
+SPARSE = ("euclidean", "cosine")
 _SAME = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "p": "minkowski", "infinity": "chebyshev"}
 # Names that scipy's cdist serves beyond scikit-learn's list.
 _FOREIGN = ("mahalanobis", "seuclidean", "sqeuclidean", "braycurtis", "canberra", "correlation", "hamming", "jaccard",
@@ -46,6 +49,23 @@ class MetricChoice:
     def native(self) -> bool:
         """Whether the engine serves it."""
         return self.name in NATIVE and not self.params and self.p >= 1
+
+    @property
+    def bits(self) -> Any:
+        """How many columns a table of packed bits stands for; None where tables are not packed."""
+        return self.params.get("bits") if self.name in BITS else None
+
+    @property
+    def learns(self) -> bool:
+        """Whether a distance depends on other rows than the two: by what is learned from them, or by their mean."""
+        return self.name in ("mahalanobis", "seuclidean") or "w" in self.params
+
+    @property
+    def dtypes(self) -> list[Any]:
+        """The types that tables keep under this metric; others become the first of them."""
+        if self.bits is not None:
+            return [np.uint8]
+        return [np.float64, np.float32, np.bool_] if self.name in BITS else [np.float64, np.float32]
 
     @property
     def effective_params(self) -> dict[str, Any]:
@@ -85,6 +105,8 @@ def resolve_metric(metric: Any, p: Any, metric_params: Mapping[str, Any] | None)
         )
     name = _SAME.get(metric, metric)
     if name != "minkowski":
+        if name in ("euclidean", "manhattan") and params.get("w") is None:
+            params.pop("w", None)
         return MetricChoice(name, 2.0, params)
     if "p" in params:
         if p is not None:
@@ -155,6 +177,20 @@ def serves_sparse(metric: Any) -> bool:
     bool
     """
     return not isinstance(metric, str) or metric in (*VALID_METRICS_SPARSE["brute"], *NATIVE)
+
+
+def keeps_sparse(metric: MetricChoice) -> bool:
+    """Whether the engine searches a sparse table as it is.
+
+    Parameters
+    ----------
+    metric : MetricChoice
+
+    Returns
+    -------
+    bool
+    """
+    return metric.name in SPARSE and not metric.params
 
 
 def check_sparse(algorithm: str, choice: MetricChoice) -> None:

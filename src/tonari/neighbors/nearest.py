@@ -31,12 +31,14 @@ class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
     leaf_size : int, default=30
         A node of a tree with fewer than twice as many rows is a leaf.
     metric : str or callable, default="minkowski"
-        ``euclidean``, ``manhattan``, ``chebyshev``, ``minkowski`` (any ``p >= 1``) and ``cosine`` run in the engine;
-        other names of scikit-learn, ``precomputed`` and callables run through its ``pairwise_distances``.
+        ``euclidean``, ``sqeuclidean``, ``manhattan``, ``chebyshev``, ``minkowski`` (any ``p >= 1``, weights ``w`` too),
+        ``cosine``, ``correlation``, ``mahalanobis``, ``seuclidean``, ``hamming`` and ``jaccard`` run in the engine;
+        other names of scikit-learn and ``precomputed`` run through its ``pairwise_distances``. A callable takes two
+        rows and gives a number, or takes two tables and gives a matrix.
     p : float, default=2
         Power of Minkowski.
     metric_params : dict, default=None
-        Further arguments of the metric.
+        Further arguments of the metric: ``w``, ``V``, ``VI``; ``bits`` for tables of packed bits (the guide says more).
     n_jobs : int, default=None
         Threads. None: all cores allowed to the process, and one inside a joblib worker. Never changes an answer.
 
@@ -92,8 +94,9 @@ class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
         return self
 
     def radius_neighbors(
-        self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
-    ) -> Any:
+        self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False, *,
+        allowed: Any = None,
+    ) -> Any:  # fmt: skip
         """Find all fitted rows within a radius of every query.
 
         Parameters
@@ -105,6 +108,8 @@ class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
         return_distance : bool, default=True
         sort_results : bool, default=False
             By (distance, row) if True, by row otherwise.
+        allowed : array-like, default=None
+            Fitted rows that may be neighbours: one boolean for each, or their numbers. None: all.
 
         Returns
         -------
@@ -117,21 +122,20 @@ class NearestNeighbors(StoredNeighbors, RadiusNeighborsMixin, NeighborsBase):
         if sort_results and not return_distance:
             raise UsageError("return_distance must be True if sort_results is True.")
         radius = self.radius if radius is None else radius
-        queries, row_groups, query_groups = self._queries(X)
+        queries, row_groups, query_groups, _ = self._allowed_queries(X, allowed)
         n_queries = queries.shape[0]
         radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), (n_queries,))
         check_number("radius", radii.min(initial=np.inf), least=0)
-        widest = float(radii.max(initial=0))
         indptr, rows, distances = self._opened_index().within(
-            queries, widest, row_groups, query_groups, thread_count(self.n_jobs)
+            queries, radii, row_groups, query_groups, thread_count(self.n_jobs)
         )
         found_rows = np.empty(n_queries, dtype=object)
         found_distances = np.empty(n_queries, dtype=object)
         for i in range(n_queries):
-            # Nearest first, so a smaller radius of this query ends the list earlier.
-            end = indptr[i] + np.searchsorted(distances[indptr[i] : indptr[i + 1]], radii[i], side="right")
-            part = slice(indptr[i], end)
-            order = slice(None) if sort_results else np.argsort(rows[part], kind="stable")
+            part = slice(indptr[i], indptr[i + 1])
+            order = np.arange(part.stop - part.start) if sort_results else np.argsort(rows[part], kind="stable")
+            if X is None and allowed is not None:
+                order = order[rows[part][order] != i]
             found_rows[i] = rows[part][order]
             found_distances[i] = distances[part][order]
         return (found_distances, found_rows) if return_distance else found_rows

@@ -5,7 +5,8 @@ Slower, and as exact as the metric's own function; ordered by (distance, row) li
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.metrics import DistanceMetric, pairwise_distances
 
+from tonari.base.errors import UsageError
 from tonari.neighbors.graph import check_stored, is_graph, open_graph
+from tonari.neighbors.index import Groups, Lists, Nearest, Radius
 from tonari.neighbors.metrics import MetricChoice
 
 
@@ -30,25 +33,10 @@ class PairwiseIndex:
     def __init__(self, rows: Any, metric: MetricChoice) -> None:
         self.rows = rows
         self.metric = metric
+        self._whole = callable(metric.name) and takes_tables(metric.name, rows, metric.params)
 
-    def search(
-        self, queries: Any, k: int, row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
-        """The k nearest rows of every query, rows of its own group left out.
-
-        Parameters
-        ----------
-        queries : ndarray
-        k : int
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-            Not used: the metrics of scikit-learn run as they are.
-
-        Returns
-        -------
-        distances, neighbours : ndarray of shape (n_queries, k)
-        """
+    def search(self, queries: Any, k: int, row_groups: Groups, query_groups: Groups, threads: int) -> Nearest:
+        """See :class:`Index`."""
         distances = np.empty((queries.shape[0], k))
         neighbours = np.empty((queries.shape[0], k), dtype=np.int64)
         for part, found in self._tiles(queries, row_groups, query_groups):
@@ -60,28 +48,15 @@ class PairwiseIndex:
             check_stored(distances, k)
         return distances, neighbours
 
-    def within(
-        self, queries: Any, radius: float, row_groups: NDArray[np.int32] | None,
-        query_groups: NDArray[np.int32] | None, threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
-        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray
-        radius : float
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        indptr, rows, distances : ndarray
-        """
+    def within(self, queries: Any, radius: Radius, row_groups: Groups, query_groups: Groups, threads: int) -> Lists:
+        """See :class:`Index`."""
         rows: list[NDArray[np.int64]] = []
         distances: list[NDArray[np.float64]] = []
-        for _, found in self._tiles(queries, row_groups, query_groups):
-            for line in found:
-                near = np.flatnonzero(line <= radius)
+        radii = np.broadcast_to(radius, queries.shape[0])
+        for part, found in self._tiles(queries, row_groups, query_groups):
+            for line, reach in zip(found, radii[part], strict=True):
+                # Infinite: excluded, or not stored.
+                near = np.flatnonzero((line <= reach) & (line < np.inf))
                 near = near[np.argsort(line[near], kind="stable")]
                 rows.append(near)
                 distances.append(line[near])
@@ -106,6 +81,8 @@ class PairwiseIndex:
     def _distances(self, queries: Any) -> NDArray[Any]:
         if self.metric.name == "precomputed":
             return open_graph(queries) if is_graph(queries) else queries
+        if self._whole:
+            return self._whole_table(queries)
         if isinstance(getattr(self.metric.name, "__self__", None), DistanceMetric):
             return np.asarray(self.metric.name(queries, self.rows))  # type: ignore[operator]
         found: NDArray[Any] = pairwise_distances(
@@ -113,3 +90,47 @@ class PairwiseIndex:
             **self.metric.effective_params,
         )  # fmt: skip
         return found
+
+    def _whole_table(self, queries: Any) -> NDArray[Any]:
+        found = np.asarray(self.metric.name(queries, self.rows, **self.metric.params))  # type: ignore[operator]
+        if found.shape != (len(queries), len(self.rows)):
+            raise UsageError(
+                f"The metric gave an array of shape {found.shape} for {len(queries)} queries and {len(self.rows)} rows."
+            )
+        if np.isnan(found).any():
+            raise UsageError("The metric gave a distance that is no number.")
+        return found
+
+
+def takes_tables(metric: Callable[..., Any], rows: NDArray[Any], params: Mapping[str, Any]) -> bool:
+    """Whether a callable metric takes whole tables, ``f(queries, rows) -> matrix``, or one pair of rows.
+
+    It is shown two rows and three: a metric of tables answers with two by three numbers. One of pairs fails, or answers
+    with something of another shape.
+
+    Parameters
+    ----------
+    metric : callable
+    rows : ndarray
+    params : mapping
+        Its further arguments.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> rows = np.zeros((4, 2))
+    >>> takes_tables(lambda Q, X: np.abs(Q[:, None] - X).sum(axis=2), rows, {})
+    True
+    >>> takes_tables(lambda x, y: np.abs(x - y).sum(), rows, {})
+    False
+    """
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = metric(rows[[0, 0]], rows[[0, 0, 0]], **params)
+    except Exception:  # whatever a metric of pairs makes of tables
+        return False
+    return isinstance(found, np.ndarray) and found.shape == (2, 3) and found.dtype.kind in "fiub"

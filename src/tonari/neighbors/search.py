@@ -17,15 +17,26 @@ from sklearn.utils.validation import check_is_fitted
 from tonari import _core
 from tonari.base.errors import ParameterTypeError, UsageError
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels
+from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels, dense
+from tonari.neighbors.bits import bit_index
 from tonari.neighbors.graph import check_graph, is_graph
-from tonari.neighbors.metrics import MetricChoice, check_algorithm, check_sparse, resolve_metric, serves_sparse
+from tonari.neighbors.index import Groups, Index, Lists, Nearest, Radius, radii_of
+from tonari.neighbors.mapped import MappedIndex, Mapping, mapping_for
+from tonari.neighbors.metrics import (
+    BITS,
+    MetricChoice,
+    check_algorithm,
+    check_sparse,
+    keeps_sparse,
+    resolve_metric,
+    serves_sparse,
+)
 from tonari.neighbors.pairwise import PairwiseIndex
 from tonari.neighbors.space_tree import SpaceTreeIndex, pays, serves
+from tonari.neighbors.sparse import SparseIndex, well_filled
 from tonari.neighbors.trees import BallTree, KDTree
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
-Groups = NDArray[np.int32] | None
 
 
 class NativeIndex:
@@ -45,46 +56,19 @@ class NativeIndex:
         self._index = _core.exact_build(rows, str(metric.name), metric.p, threads)
         self._wide: NativeIndex | None = None
 
-    def search(
-        self, queries: NDArray[Any], k: int, row_groups: Groups, query_groups: Groups, threads: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The k nearest rows of every query, rows of its own group left out, by (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray of float32 or float64
-        k : int
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        distances, neighbours : ndarray of shape (n_queries, k)
-        """
+    def search(self, queries: Any, k: int, row_groups: Groups, query_groups: Groups, threads: int) -> Nearest:
+        """See :class:`Index`."""
         index, queries = self._matched(queries, threads)
         distances = np.empty((len(queries), k))
         neighbours = np.empty((len(queries), k), dtype=np.int64)
         _core.exact_search(index, queries, distances, neighbours, row_groups, query_groups, threads)
         return distances, neighbours
 
-    def within(
-        self, queries: NDArray[Any], radius: float, row_groups: Groups, query_groups: Groups, threads: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
-
-        Parameters
-        ----------
-        queries : ndarray of float32 or float64
-        radius : float
-        row_groups, query_groups : ndarray of int32 or None
-        threads : int
-
-        Returns
-        -------
-        indptr, rows, distances : ndarray
-        """
+    def within(self, queries: Any, radius: Radius, row_groups: Groups, query_groups: Groups, threads: int) -> Lists:
+        """See :class:`Index`."""
         index, queries = self._matched(queries, threads)
-        indptr, rows, distances = _core.exact_within(index, queries, radius, row_groups, query_groups, threads)
+        radii = radii_of(radius, len(queries))
+        indptr, rows, distances = _core.exact_within(index, queries, radii, row_groups, query_groups, threads)
         return indptr, rows, distances
 
     def _matched(self, queries: NDArray[Any], threads: int) -> tuple[Any, NDArray[Any]]:
@@ -101,17 +85,12 @@ class NativeIndex:
         return self._wide._index, queries
 
 
-AnyIndex = NativeIndex | PairwiseIndex | SpaceTreeIndex
-
-
-def build_index(
-    rows: NDArray[Any], metric: MetricChoice, threads: int, algorithm: str = "auto", leaf_size: int = 30
-) -> AnyIndex:
+def build_index(rows: Any, metric: MetricChoice, threads: int, algorithm: str = "auto", leaf_size: int = 30) -> Index:
     """The index that serves this metric: every choice gives the same answer.
 
     Parameters
     ----------
-    rows : ndarray
+    rows : ndarray or CSR matrix
     metric : MetricChoice
     threads : int
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
@@ -120,15 +99,27 @@ def build_index(
 
     Returns
     -------
-    NativeIndex, PairwiseIndex or SpaceTreeIndex
+    Index
     """
-    if not metric.native:
+    if metric.name == "precomputed":
         return PairwiseIndex(rows, metric)
-    if algorithm == "auto":
-        algorithm = "kd_tree" if pays(rows, metric, threads) else "brute"
-    if algorithm == "brute" or not serves(metric):
-        return NativeIndex(rows, metric, threads)
-    return SpaceTreeIndex(rows, algorithm, metric, threads, leaf_size=leaf_size)
+    if sparse.issparse(rows) and not well_filled(rows):
+        return SparseIndex(rows, metric, threads)
+    if sparse.issparse(rows):
+        return MappedIndex(rows, Mapping(dense, metric), NativeIndex(dense(rows), metric, threads))
+    if metric.native:
+        if algorithm == "auto":
+            algorithm = "kd_tree" if pays(rows, metric, threads) else "brute"
+        if algorithm == "brute" or not serves(metric):
+            return NativeIndex(rows, metric, threads)
+        return SpaceTreeIndex(rows, algorithm, metric, threads, leaf_size=leaf_size)
+    bits = bit_index(rows, metric, threads) if metric.name in BITS else None
+    if bits is not None:
+        return bits
+    mapping = mapping_for(rows, metric, threads)
+    if mapping is not None:
+        return MappedIndex(rows, mapping, NativeIndex(mapping.apply(rows), mapping.metric, threads))
+    return PairwiseIndex(rows, metric)
 
 
 class NeighborsBase(KNeighborsMixin, BaseEstimator):
@@ -192,7 +183,7 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         graph = metric.name == "precomputed" and is_graph(X)
         if graph:
             X = check_graph(X)
-        return check(X, allow_nan=allow_nan, densify=not graph)
+        return check(X, allow_nan=allow_nan, densify=not (graph or keeps_sparse(metric)), dtypes=metric.dtypes)
 
     def _fit_rows(self, rows: Any, metric: MetricChoice) -> None:
         if metric.name == "precomputed":
@@ -206,14 +197,14 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         self.effective_metric_ = metric.name
         self.effective_metric_params_ = metric.effective_params
         self.n_samples_fit_ = rows.shape[0]
-        self._index: AnyIndex = self._built_index(self.algorithm)
+        self._index: Index = self._built_index(self.algorithm)
         # scikit-learn's attribute: what "auto" has chosen.
         self._fit_method = self._index.kind if isinstance(self._index, SpaceTreeIndex) else "brute"
 
-    def _built_index(self, algorithm: str) -> AnyIndex:
+    def _built_index(self, algorithm: str) -> Index:
         return build_index(self._fit_X, self._metric, thread_count(self.n_jobs), algorithm, int(self.leaf_size))
 
-    def _opened_index(self) -> AnyIndex:
+    def _opened_index(self) -> Index:
         if "_index" not in self.__dict__:
             self._index = self._built_index(self._fit_method)
         return self._index
@@ -231,9 +222,27 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             return distances, None, None
         if sparse.issparse(X) and self.algorithm in ("kd_tree", "ball_tree"):
             raise UsageError(f"{self.algorithm} does not work with sparse matrices. Densify the data, or use 'brute'.")
-        return check_rows(self, X, reset=False, allow_nan=self._metric.name == "nan_euclidean"), None, None
+        queries = check_rows(
+            self, X, reset=False, allow_nan=self._metric.name == "nan_euclidean", dtypes=self._metric.dtypes,
+            densify=not sparse.issparse(self._fit_X),
+        )  # fmt: skip
+        return queries, None, None
 
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+    def _allowed_queries(self, X: Any, allowed: Any) -> tuple[Any, Groups, Groups, int]:
+        """Queries, groups that leave out the rows not allowed, and how many a query may choose from.
+
+        For X=None the rows themselves are not left out by groups: they are taken from the answer (`_others`).
+        """
+        queries, row_groups, query_groups = self._queries(X)
+        if allowed is None:
+            return queries, row_groups, query_groups, self.n_samples_fit_ - (X is None)
+        mask = check_mask(allowed, self.n_samples_fit_)
+        outside = np.ones(queries.shape[0], dtype=np.int32)
+        return queries, (~mask).astype(np.int32), outside, int(mask.sum()) - (X is None)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True, *, allowed: Any = None
+    ) -> Any:
         """Find the nearest fitted rows of every query, ordered by (distance, row).
 
         Parameters
@@ -244,6 +253,8 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             How many; None for the constructor's number.
         return_distance : bool, default=True
             Whether to return the distances too.
+        allowed : array-like, default=None
+            Fitted rows that may be neighbours: one boolean for each, or their numbers. None: all.
 
         Returns
         -------
@@ -258,17 +269,21 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
             raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
         if k <= 0:
             raise UsageError(f"Expected n_neighbors > 0. Got {k}")
-        queries, row_groups, query_groups = self._queries(X)
-        available = self.n_samples_fit_ - (X is None)
+        queries, row_groups, query_groups, available = self._allowed_queries(X, allowed)
+        if k > available and allowed is not None:
+            raise UsageError(f"Expected n_neighbors of at most {max(0, available)}, the rows allowed, got {k}.")
         if k > available:
             sign = "n_neighbors < n_samples_fit" if X is None else "n_neighbors <= n_samples_fit"
             raise UsageError(
                 f"Expected {sign}, but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}, "
                 f"n_samples = {queries.shape[0]}"
             )
+        spare = int(X is None and allowed is not None)
         distances, neighbours = self._opened_index().search(
-            queries, int(k), row_groups, query_groups, thread_count(self.n_jobs)
+            queries, int(k) + spare, row_groups, query_groups, thread_count(self.n_jobs)
         )
+        if spare:
+            distances, neighbours = _others(distances, neighbours)
         return (distances, neighbours) if return_distance else neighbours
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
@@ -292,6 +307,43 @@ class NeighborsBase(KNeighborsMixin, BaseEstimator):
         values = np.ones(neighbours.size) if mode == "connectivity" else distances.ravel()
         indptr = np.arange(0, neighbours.size + 1, neighbours.shape[1])
         return sparse.csr_matrix((values, neighbours.ravel(), indptr), shape=(len(neighbours), self.n_samples_fit_))
+
+
+def check_mask(allowed: Any, n_rows: int) -> NDArray[np.bool_]:
+    """The rows that may be neighbours as one boolean per row.
+
+    Parameters
+    ----------
+    allowed : array-like of bool, shape (n_rows,), or of int
+    n_rows : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+    """
+    given = np.asarray(allowed)
+    if given.dtype == np.bool_ and given.shape == (n_rows,):
+        return given
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise UsageError(
+            f"'allowed' must hold one boolean for each of the {n_rows} fitted rows, or row numbers; got {given.dtype} "
+            f"of shape {given.shape}."
+        )
+    if given.size and (given.min() < 0 or given.max() >= n_rows):
+        raise UsageError(f"'allowed' holds row numbers outside 0 to {n_rows - 1}.")
+    mask = np.zeros(n_rows, dtype=np.bool_)
+    mask[given.astype(np.intp)] = True
+    return mask
+
+
+def _others(
+    distances: NDArray[np.float64], neighbours: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """One neighbour fewer of every fitted row: itself, or the last where it is not among them."""
+    own = neighbours == np.arange(len(neighbours))[:, np.newaxis]
+    own[~own.any(axis=1), -1] = True
+    shape = (len(neighbours), neighbours.shape[1] - 1)
+    return distances[~own].reshape(shape), neighbours[~own].reshape(shape)
 
 
 def check_mode(mode: Any) -> None:

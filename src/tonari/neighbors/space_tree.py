@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tonari import _core
+from tonari.neighbors.index import Groups, Lists, Nearest, Radius, radii_of
 from tonari.neighbors.metrics import MetricChoice
 
 TREE_METRICS = ("euclidean", "manhattan", "chebyshev", "minkowski")
-Groups = NDArray[np.int32] | None
 
 # The probe: fewer rows are searched exhaustively at once; a sample holds at most this many values; queries, neighbours.
 SMALL = 1_000
@@ -66,7 +66,7 @@ class SpaceTreeIndex:
     def search(
         self, queries: NDArray[Any], k: int, row_groups: Groups, query_groups: Groups, threads: int, *,
         backtrack: bool = True, eps: float = 1.0,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
+    ) -> Nearest:  # fmt: skip
         """The k nearest rows of every query, rows of its own group left out, by (distance, row).
 
         Parameters
@@ -90,15 +90,15 @@ class SpaceTreeIndex:
         return distances, neighbours
 
     def within(
-        self, queries: NDArray[Any], radius: float, row_groups: Groups, query_groups: Groups, threads: int, *,
+        self, queries: NDArray[Any], radius: Radius, row_groups: Groups, query_groups: Groups, threads: int, *,
         eps: float = 1.0,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
+    ) -> Lists:  # fmt: skip
         """All rows within the radius: (indptr, rows, distances), each query's in order of (distance, row).
 
         Parameters
         ----------
         queries : ndarray of float32 or float64
-        radius : float
+        radius : float or ndarray of shape (n_queries,)
         row_groups, query_groups : ndarray of int32 or None
         threads : int
         eps : float, default=1.0
@@ -109,7 +109,8 @@ class SpaceTreeIndex:
         indptr, rows, distances : ndarray
         """
         tree, queries = self._of_one_type(queries, threads)
-        return _core.space_tree_within(tree, queries, radius, row_groups, query_groups, True, eps, threads)
+        radii = radii_of(radius, len(queries))
+        return _core.space_tree_within(tree, queries, radii, row_groups, query_groups, True, eps, threads)
 
     def _of_one_type(self, queries: NDArray[Any], threads: int) -> tuple[Any, NDArray[Any]]:
         queries = np.ascontiguousarray(queries)

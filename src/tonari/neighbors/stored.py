@@ -7,8 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tonari.base.errors import ModelFileError, TonariError, UsageError
+from tonari.base.validation import FLOATS
+from tonari.neighbors.metrics import MetricChoice, keeps_sparse
 
 
 class StoredNeighbors:
@@ -23,7 +26,15 @@ class StoredNeighbors:
         -------
         dict of str to ndarray
         """
-        state: dict[str, NDArray[Any]] = {"rows": self._fit_X}  # type: ignore[attr-defined]
+        rows = self._fit_X  # type: ignore[attr-defined]
+        state: dict[str, NDArray[Any]] = {}
+        if sparse.issparse(rows):
+            state["indptr"] = rows.indptr.astype(np.int64)
+            state["columns"] = rows.indices.astype(np.int32)
+            state["values"] = rows.data
+            state["shape"] = np.array(rows.shape, dtype=np.int64)
+        else:
+            state["rows"] = rows
         if hasattr(self, "feature_names_in_"):
             state["feature_names"] = self.feature_names_in_
         return state
@@ -68,16 +79,36 @@ class StoredNeighbors:
         return estimator
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        rows = np.ascontiguousarray(arrays["rows"])
-        if rows.ndim != 2 or rows.dtype not in (np.float32, np.float64) or not rows.size:
-            raise ModelFileError("The fitted rows must be a table of float32 or float64.")
         metric = self._check_parameters()  # type: ignore[attr-defined]
-        if metric.name != "nan_euclidean" and not np.isfinite(rows).all():
+        rows = _sparse_rows(arrays) if keeps_sparse(metric) and "indptr" in arrays else _dense_rows(arrays, metric)
+        values = rows.data if sparse.issparse(rows) else rows
+        if metric.name != "nan_euclidean" and not np.isfinite(values).all():
             raise ModelFileError("The fitted rows must be finite.")
         self.n_features_in_ = rows.shape[1]
         if "feature_names" in arrays:
             self.feature_names_in_ = np.asarray(arrays["feature_names"], dtype=object)
         self._fit_rows(rows, metric)  # type: ignore[attr-defined]
+
+
+def _dense_rows(arrays: Mapping[str, NDArray[Any]], metric: MetricChoice) -> NDArray[Any]:
+    rows = np.ascontiguousarray(arrays["rows"])
+    if rows.ndim != 2 or rows.dtype not in metric.dtypes or not rows.size:
+        names = " or ".join(np.dtype(kind).name for kind in metric.dtypes)
+        raise ModelFileError(f"The fitted rows must be a table of {names}.")
+    return rows
+
+
+def _sparse_rows(arrays: Mapping[str, NDArray[Any]]) -> Any:
+    indptr, columns, values, shape = (
+        np.ascontiguousarray(arrays[key]) for key in ("indptr", "columns", "values", "shape")
+    )
+    wanted = {"indptr": np.int64, "columns": np.int32, "shape": np.int64}
+    kinds_agree = all(np.dtype(kind) == arrays[key].dtype for key, kind in wanted.items())
+    if not kinds_agree or values.dtype not in FLOATS or shape.shape != (2,):
+        raise ModelFileError("The fitted rows must be a sparse table of float32 or float64.")
+    rows = sparse.csr_matrix((values, columns, indptr), shape=tuple(shape.tolist()))
+    rows.check_format(full_check=True)
+    return rows
 
 
 def _plain(value: Any) -> bool:

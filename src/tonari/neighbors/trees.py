@@ -131,12 +131,9 @@ class _SpaceTree:
             raise UsageError("r must be a number or numbers, not NaN.")
         neighbours = np.empty(len(queries), dtype=object)
         distances = np.empty(len(queries), dtype=object)
-        indptr, rows, found = self._index.within(
-            queries, float(radii.max(initial=0)), None, None, self._threads(), eps=_shrinkage(eps)
-        )
+        indptr, rows, found = self._index.within(queries, radii, None, None, self._threads(), eps=_shrinkage(eps))
         for i, (start, end) in enumerate(pairwise(indptr)):
-            # Nearest first, so a smaller radius of this query ends the list earlier.
-            part = slice(start, start + np.searchsorted(found[start:end], radii[i], side="right"))
+            part = slice(start, end)
             order = slice(None) if sort_results else np.argsort(rows[part], kind="stable")
             neighbours[i], distances[i] = rows[part][order], found[part][order]
         if count_only:
