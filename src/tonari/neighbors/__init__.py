@@ -2,6 +2,14 @@
 
 from tonari.neighbors.classifier import KNeighborsClassifier
 from tonari.neighbors.nearest import NearestNeighbors
+from tonari.neighbors.radius_classifier import RadiusNeighborsClassifier
+from tonari.neighbors.radius_regressor import RadiusNeighborsRegressor
 from tonari.neighbors.regressor import KNeighborsRegressor
 
-__all__ = ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"]
+__all__ = [
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "NearestNeighbors",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import BallTree, KDTree
-from sklearn.neighbors._base import KNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tonari import _core
@@ -114,7 +113,7 @@ def build_index(rows: NDArray[Any], metric: MetricChoice, threads: int) -> Nativ
     return NativeIndex(rows, metric, threads) if metric.native else PairwiseIndex(rows, metric)
 
 
-class NeighborsBase(KNeighborsMixin, BaseEstimator):
+class NeighborsBase(BaseEstimator):
     """Fitted rows and the questions put to them: `kneighbors`, `radius_neighbors` and their graphs."""
 
     n_neighbors: Any

@@ -18,6 +18,8 @@ OPENERS: dict[str, str] = {
     "neighbors.KNeighborsClassifier": "tonari.neighbors:KNeighborsClassifier",
     "neighbors.KNeighborsRegressor": "tonari.neighbors:KNeighborsRegressor",
     "neighbors.NearestNeighbors": "tonari.neighbors:NearestNeighbors",
+    "neighbors.RadiusNeighborsClassifier": "tonari.neighbors:RadiusNeighborsClassifier",
+    "neighbors.RadiusNeighborsRegressor": "tonari.neighbors:RadiusNeighborsRegressor",
 }
 
 
