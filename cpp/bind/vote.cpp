@@ -36,8 +36,7 @@ Neighbours neighbours_of(const In1<int64_t>& indptr, const In1<int64_t>& rows, c
   require(!weights || out.weights.size() == out.rows.size(), "weights must have the length of the neighbours");
   require(!out.indptr.empty() && out.indptr.front() == 0 && out.indptr.back() == size,
           "indptr must go from 0 to the number of neighbours");
-  for (size_t q = 1; q < out.indptr.size(); ++q)
-    require(out.indptr[q - 1] <= out.indptr[q], "indptr must not fall");
+  for (size_t q = 1; q < out.indptr.size(); ++q) require(out.indptr[q - 1] <= out.indptr[q], "indptr must not fall");
   for (int64_t row : out.rows) require(row >= 0 && row < count, "a neighbour's row number lies outside the labels");
   require(!row_weights || static_cast<int64_t>(out.row_weights.size()) == count, "one weight per labelled row");
   require(all_positive(out.row_weights.data(), out.row_weights.size()), "weights of rows must be positive and finite");
@@ -88,7 +87,8 @@ void classes(const In1<int64_t>& indptr, const In1<int64_t>& rows, const In1<dou
   const Candidates candidates = candidates_of(k, weighting, bandwidth, weights.has_value());
   const auto queries = static_cast<size_t>(neighbours.queries());
   require(count >= 1 && threads >= 1, "classes and threads must be at least 1");
-  const Decision decision = decision_of(class_weights, part, ties, least_share, seed, draws, neighbours.queries(), count);
+  const Decision decision =
+      decision_of(class_weights, part, ties, least_share, seed, draws, neighbours.queries(), count);
   for (int32_t label : view(labels)) require(label >= 0 && label < count, "a label lies outside the classes");
   require(winners.shape(0) == k.shape(0) && winners.shape(1) == queries, "winners must be candidates x queries");
   require(!shares || (shares->shape(0) == k.shape(0) && shares->shape(1) == queries &&

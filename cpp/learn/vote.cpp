@@ -133,8 +133,7 @@ class Ballot {
   }
 
   int32_t decide(int64_t q) {
-    const double* scale =
-        decision_.class_weights.rows == 0 ? nullptr : decision_.class_weights.row(part(q));
+    const double* scale = decision_.class_weights.rows == 0 ? nullptr : decision_.class_weights.row(part(q));
     total_ = 0;
     for (size_t c = 0; c < votes_.size(); ++c) {
       score_[c] = scale == nullptr ? votes_[c] : votes_[c] * scale[c];

@@ -24,7 +24,7 @@ struct Neighbours {
   Span<const int64_t> indptr;
   Span<const int64_t> rows;
   Span<const double> distances;
-  Span<const double> weights;      // used by kGiven only; empty otherwise
+  Span<const double> weights;  // used by kGiven only; empty otherwise
   Span<const double> row_weights;  // positive, one per labelled row; empty: 1
   int64_t queries() const { return static_cast<int64_t>(indptr.size()) - 1; }
 };
@@ -37,10 +37,10 @@ struct Candidates {
 
 struct Decision {
   MatrixView<const double> class_weights;  // [part][class], positive; empty: 1
-  Span<const int32_t> part;                // the part of each query; empty: part 0
+  Span<const int32_t> part;  // the part of each query; empty: part 0
   Ties ties = kFirst;
-  double least_share = 0;      // a winner with less has not won
-  uint64_t seed = 0;           // of kRandom
+  double least_share = 0;  // a winner with less has not won
+  uint64_t seed = 0;  // of kRandom
   Span<const uint64_t> draws;  // what kRandom draws by, one per query, so that equal queries draw alike
 };
 

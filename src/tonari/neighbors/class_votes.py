@@ -1,4 +1,4 @@
-"""What classifiers that let neighbours vote have in common: labels, weights, the rule for ties, the right to abstain."""
+"""What classifiers that let neighbours vote have in common: labels, weights, the rule for ties, abstention."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ClassVotes(ClassifierMixin):
     # --- model files ------------------------------------------------------------------------------------------------
 
     def _label_state(self) -> dict[str, NDArray[Any]]:
-        state = {"labels": self._y}
+        state: dict[str, NDArray[Any]] = {"labels": self._y}
         for output, classes in enumerate(self._class_list()):
             state[f"classes_{output}"] = classes
             weights = self._class_weights[output]

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from tonari.base.errors import UsageError
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_number
-from tonari.neighbors.search import check_mode
+from tonari.neighbors.search import NeighborsBase, check_mode
 from tonari.neighbors.voting import Lists
 
 
-class RadiusSearch(RadiusNeighborsMixin):  # type: ignore[misc]
+class RadiusSearch(RadiusNeighborsMixin):
     """Mixed in beside `NeighborsBase`: `radius_neighbors` and its graph."""
 
     radius: Any
@@ -27,10 +27,10 @@ class RadiusSearch(RadiusNeighborsMixin):  # type: ignore[misc]
 
     def _within(self, X: Any, radius: Any) -> tuple[Lists, NDArray[np.float64]]:
         """Neighbours within the widest radius, and the radius of each query."""
-        queries, row_groups, query_groups = self._queries(X)  # type: ignore[attr-defined]
+        queries, row_groups, query_groups = self._queries(X)
         radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), (queries.shape[0],))
         check_number("radius", radii.min(initial=np.inf), least=0)
-        found = self._opened_index().within(  # type: ignore[attr-defined]
+        found = self._opened_index().within(
             queries, float(radii.max(initial=0)), row_groups, query_groups, thread_count(self.n_jobs)
         )
         return Lists(*found), radii
@@ -109,10 +109,5 @@ class RadiusOnly(RadiusSearch):
 
     n_neighbors = None
 
-    @available_if(_never)
-    def kneighbors(self, X: Any = None) -> Any:
-        """Not offered."""
-
-    @available_if(_never)
-    def kneighbors_graph(self, X: Any = None) -> Any:
-        """Not offered."""
+    kneighbors: Any = available_if(_never)(NeighborsBase.kneighbors)
+    kneighbors_graph: Any = available_if(_never)(NeighborsBase.kneighbors_graph)
