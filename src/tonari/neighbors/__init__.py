@@ -1,6 +1,7 @@
 """Nearest neighbours: the search, and the learners that vote with it."""
 
 from tonari.neighbors.classifier import KNeighborsClassifier
+from tonari.neighbors.curve import NeighborCurve, neighbor_curve
 from tonari.neighbors.nearest import NearestNeighbors
 from tonari.neighbors.radius_classifier import RadiusNeighborsClassifier
 from tonari.neighbors.radius_regressor import RadiusNeighborsRegressor
@@ -10,6 +11,8 @@ __all__ = [
     "KNeighborsClassifier",
     "KNeighborsRegressor",
     "NearestNeighbors",
+    "NeighborCurve",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
+    "neighbor_curve",
 ]

@@ -72,9 +72,9 @@ class RadiusNeighborsClassifier(StoredNeighbors, RadiusOnly, ClassVotes, Neighbo
     Examples
     --------
     >>> from tonari.neighbors import RadiusNeighborsClassifier
-    >>> model = RadiusNeighborsClassifier(radius=1.0, outlier_label="far")
+    >>> model = RadiusNeighborsClassifier(radius=1.0, outlier_label="top")
     >>> model.fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "top", "top"]).predict([[1.5], [9.0]])
-    array(['low', 'far'], dtype='<U3')
+    array(['low', 'top'], dtype='<U3')
     >>> model.predict_proba([[1.0]])
     array([[0.66666667, 0.33333333]])
     """
