@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,13 @@ class NeighborCurve:
         validation set), or over folds with Nadeau and Bengio's correction for training parts that overlap.
     measured : str
         How, in words.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> curve = neighbor_curve(*load_iris(return_X_y=True), k=[1, 5, 15], weights=("uniform",))
+    >>> curve.k, curve.errors.shape, curve.measured
+    (array([ 1,  5, 15]), (1, 1, 1, 3), 'leave-one-out')
     """
 
     k: NDArray[np.int64]
@@ -248,7 +255,7 @@ def _held_out(
     tally: _Tally, learner: Any, rows: NDArray[Any], labels: NDArray[Any], metric: Any, scaling: str,
     weights: Sequence[Any], chosen: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Through the held-out protocol: all splits from one search, or one search for each split that learns its scales."""
+    """Through the held-out protocol: all splits from one search, or one for each split that learns its scales."""
     candidates = [{"n_neighbors": int(k), "weights": own, "metric": metric} for own in weights for k in chosen]
     for split, table, splits in _scaled_splits(tally.splits, rows, scaling):
         for block in learner.held_out(table, labels, splits, candidates, fit_params={}, responses=("predict",)):

@@ -2,9 +2,9 @@
 
 Given   rows, a scaling (standard deviation with N-1, or range), a metric of differences, k
 Gives   for each row its k nearest others, every column divided by its scale over all rows but that one
-How     leaving row i out changes the scale of column f by a factor r_if near 1. A distance under row i's own scales lies
-        between min_f r_if and max_f r_if times the one under the scales of all rows, so the k nearest are among the rows
-        within max/min times the k-th common distance: these few are measured anew. A query that needs more gets more
+How     leaving row i out changes the scale of column f by a factor r_if near 1. A distance under row i's own scales is
+        between min_f r_if and max_f r_if times the one under the scales of all rows, so the k nearest are among the
+        rows within max/min times the k-th common distance: these few are measured anew, and more where that is not few
 Exact   deviations by a downdate, recomputed from the rows where it would cancel; the order is by (distance, row)
 Time    one search for slightly more than k, and rows * k * columns; memory in blocks of the working memory
 """
