@@ -92,7 +92,8 @@ class Leakage:
     def __str__(self) -> str:
         return (
             f"{len(self.exact)} of {self.n_test} test rows equal a training row; {self.expected_exact:.0f} are expected"
-            f" from how training rows repeat one another.\n{len(self.near)} more are closer to one than chance explains."
+            " from how training rows repeat one another.\n"
+            f"{len(self.near)} more are closer to one than chance explains."
         )
 
 

@@ -71,7 +71,7 @@ class LabelErrors:
     >>> from sklearn.datasets import load_wine
     >>> print(find_label_errors(*load_wine(return_X_y=True)))
     8 rows have more than 10 of 20 neighbours of other classes; 8 are expected from overlap alone.
-    0 labels are probably wrong (rate of wrong labels 0.0%, 95 % interval 0.0% to 6.0%).
+    0 labels are probably wrong (rate of wrong labels 0.0%, 95 % interval 0.0% to 5.1%).
     """
 
     suspects: NDArray[np.int64]
