@@ -45,6 +45,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"weights": "gaussian", "class_vote_weight": "balanced", "ties": "nearest"},
         {"ties": "random", "bandwidth": 2.0, "weights": "gaussian"},
     ],
+    "CondensedNearestNeighbor": [{}, {"rule": "fcnn"}, {"metric": "manhattan"}, {"metric": "nan_euclidean"}],
+    "EditedNearestNeighbors": [{}, {"kind_sel": "mode", "n_neighbors": 5}, {"metric": "cosine"}],
     "RadiusNeighborsClassifier": [
         {},
         {"radius": 100.0, "outlier_label": "most_frequent", "weights": "distance"},

@@ -1,6 +1,7 @@
 """Nearest neighbours: the search, and the learners that vote with it."""
 
 from tonari.neighbors.classifier import KNeighborsClassifier
+from tonari.neighbors.condensing import CondensedNearestNeighbor, EditedNearestNeighbors, condensing_cost
 from tonari.neighbors.curve import NeighborCurve, neighbor_curve
 from tonari.neighbors.nearest import NearestNeighbors
 from tonari.neighbors.radius_classifier import RadiusNeighborsClassifier
@@ -8,11 +9,14 @@ from tonari.neighbors.radius_regressor import RadiusNeighborsRegressor
 from tonari.neighbors.regressor import KNeighborsRegressor
 
 __all__ = [
+    "CondensedNearestNeighbor",
+    "EditedNearestNeighbors",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
     "NearestNeighbors",
     "NeighborCurve",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
+    "condensing_cost",
     "neighbor_curve",
 ]
