@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tonari.audit.table import Floats, distinct, labels_of, numbers_of, scaled
+from tonari.audit.table import Floats, distinct, intrinsic_dimension, labels_of, numbers_of, scaled
 from tonari.neighbors import NearestNeighbors
 
 _K = 10
@@ -136,7 +136,7 @@ def find_duplicates(
     pairs, close = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if len(different) > _K:
         distances, found = NearestNeighbors(n_neighbors=_K, metric=metric, n_jobs=n_jobs).fit(different).kneighbors()
-        order = _closer_than_chance(distances, _dimension(distances))
+        order = _closer_than_chance(distances, intrinsic_dimension(distances))
         pairs = np.sort(np.column_stack([first[order], first[found[order, 0]]]), axis=1)
         pairs, kept = np.unique(pairs, axis=0, return_index=True)
         by_surprise = np.argsort(kept, kind="stable")
@@ -183,17 +183,9 @@ def find_leakage(
         own, asked = scaled(scaling, train[first[alone]], test[unseen])
         index = NearestNeighbors(n_neighbors=_K, metric=metric, n_jobs=n_jobs).fit(own)
         distances, found = index.kneighbors(asked)
-        order = _closer_than_chance(distances, _dimension(index.kneighbors()[0]))
+        order = _closer_than_chance(distances, intrinsic_dimension(index.kneighbors()[0]))
         near = np.column_stack([unseen[order], first[alone][found[order, 0]]])
     return Leakage(exact.astype(np.int64), near, repeated * len(test), len(test))
-
-
-def _dimension(distances: Floats) -> float:
-    """Intrinsic dimension: the median of the local maximum-likelihood estimates."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(distances[:, -1:] / distances[:, :-1])
-    local = (logs.shape[1] - 1) / np.maximum(logs.sum(axis=1), 1e-12)
-    return float(np.median(local[np.isfinite(local)])) if np.isfinite(local).any() else 1.0
 
 
 def _closer_than_chance(distances: Floats, dimension: float) -> NDArray[np.int64]:

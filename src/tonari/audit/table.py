@@ -115,3 +115,21 @@ def labels_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
         raise UsageError(f"y has shape {labels.shape} for {n_rows} rows.", "Give one label for each row.")
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.int32)
+
+
+def intrinsic_dimension(distances: Floats) -> float:
+    """The dimension in which rows spread locally: the median of Levina and Bickel's estimates (2004).
+
+    Parameters
+    ----------
+    distances : ndarray of float64, shape (n_rows, k)
+        From every row to its k nearest others, ascending.
+
+    Returns
+    -------
+    float
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(distances[:, -1:] / distances[:, :-1])
+    local = (logs.shape[1] - 1) / np.maximum(logs.sum(axis=1), 1e-12)
+    return float(np.median(local[np.isfinite(local)])) if np.isfinite(local).any() else 1.0
