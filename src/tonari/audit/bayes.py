@@ -1,14 +1,15 @@
 """bayes_error_bounds: how good any classifier could be on this table, from the errors of nearest neighbours.
 
-Upper end, at any number of rows: no classifier is better than the best possible one, so every leave-one-out error, with
-its confidence limit, is an upper bound. The least of several k is taken, with limits that hold for all of them together.
+Upper end, at any number of rows: no classifier is better than the best possible one, so every leave-one-out error,
+with its confidence limit, is an upper bound. The least of several k is taken, with limits that hold for all of them
+together.
 
-Lower end, asymptotic: with infinitely many rows the 1-NN error R and the Bayes error R* of C classes satisfy
-R <= R* (2 - C / (C - 1) R*) (Cover and Hart 1967), so R* >= (C - 1) / C (1 - sqrt(1 - C / (C - 1) R)). With finitely many
-rows R is larger, the bound may then lie above R*, and nothing says by how much. It is withdrawn when any classifier is
-better than it, and unless the 1-NN error has stopped to fall with the number of rows n. It falls as n^(-2/m), where m is
-the dimension in which the rows spread (Snapp and Venkatesh 1998), so what halving the rows adds, divided by 2^(2/m) - 1, is
-what infinitely many rows could still take away: in 50 dimensions 36 times as much.
+Lower end, asymptotic: with infinitely many rows the 1-NN error R and the Bayes error R* of C classes satisfy R <= R*
+(2 - C / (C - 1) R*) (Cover and Hart 1967), so R* >= (C - 1) / C (1 - sqrt(1 - C / (C - 1) R)). With finitely many
+rows R is larger, the bound may then lie above R*, and nothing says by how much. It is withdrawn when any classifier
+is better than it, and unless the 1-NN error has stopped to fall with the number of rows n. It falls as n^(-2/m),
+where m is the dimension in which the rows spread (Snapp and Venkatesh 1998), so what halving the rows adds, divided
+by 2^(2/m) - 1, is what infinitely many rows could still take away: in 50 dimensions 36 times as much.
 """
 
 from __future__ import annotations

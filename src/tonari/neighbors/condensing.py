@@ -3,8 +3,8 @@
 Given   labelled rows
 Gives   the rows kept: a sampler (`fit_resample`) and a learner that holds only those
 Hart    rows in their order; a row that the rows kept so far classify wrongly is kept too; repeated until nothing
-        changes (Hart 1968). "fcnn": from the row nearest to each class's mean, in rounds every kept row adds the nearest
-        row of its Voronoi cell that it classifies wrongly (Angiulli 2005): the order of rows matters to ties only
+        changes (Hart 1968). "fcnn": from the row nearest to each class's mean, in rounds every kept row adds the
+        nearest row of its Voronoi cell that it classifies wrongly (Angiulli 2005): the order matters to ties only
 Either  1-NN on the rows kept decides every training row as 1-NN on all of them does
 Time    kept * rows * columns; memory: a few numbers per row
 """

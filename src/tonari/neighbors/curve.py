@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from tonari.base.errors import UsageError
 from tonari.base.held_out import Splits
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_choice, check_number, check_rows, check_rows_and_labels
+from tonari.base.validation import check_choice, check_number, check_rows
 from tonari.metrics.displays import NeighborCurveDisplay
 from tonari.metrics.intervals import corrected_standard_error
 from tonari.neighbors.classifier import KNeighborsClassifier
@@ -161,9 +161,9 @@ def neighbor_curve(
     task = task or ("regression" if "continuous" in type_of_target(y) else "classification")
     check_choice("task", task, ("classification", "regression"))
     learner = (KNeighborsClassifier if task == "classification" else KNeighborsRegressor)(n_jobs=n_jobs)
-    rows, labels = check_rows_and_labels(learner, X, y)
-    if labels.ndim != 1:
-        raise UsageError("neighbor_curve takes one column of labels or numbers.")
+    rows, labels = check_rows(learner, X, reset=True), np.asarray(y)
+    if labels.shape != (len(rows),):
+        raise UsageError(f"neighbor_curve takes one column of labels or numbers, and y has shape {labels.shape}.")
     if validation is not None:
         rows, labels = _with_validation(learner, rows, labels, validation)
     splits, measured = _splits(rows, labels, len(rows) if validation is None else len(np.asarray(y)), cv, task)

@@ -228,10 +228,11 @@ def _search(
         kmax = max(setting.k for setting in shared)
         for run in _runs_of_splits(np.flatnonzero(together), sizes, kmax):
             held = np.concatenate([splits.test(split) for split in run])
-            distances, neighbours = index.search(rows[held], kmax, splits.fold, splits.fold[held], threads)
+            queries = rows[held]
+            distances, neighbours = index.search(queries, kmax, splits.fold, splits.fold[held], threads)
             split = splits.fold[held] if len(run) > 1 else int(run[0])
             lists = Lists.of_equal_length(distances, neighbours)
-            yield _found(split, held, None, rows[held], lists, shared, threads, complete=True)
+            yield _found(split, held, None, queries, lists, shared, threads, complete=True)
     for split in range(len(splits)):
         rest = alone if together[split] else group
         if rest:
@@ -253,9 +254,10 @@ def _search_one(
     if served:
         kmax = max(setting.k for setting in served)
         index = build_index(np.ascontiguousarray(rows[train]), served[0].metric, threads)
-        distances, neighbours = index.search(rows[held], kmax, None, None, threads)
+        queries = rows[held]
+        distances, neighbours = index.search(queries, kmax, None, None, threads)
         lists = Lists.of_equal_length(distances, train[neighbours])
-        yield _found(split, held, train, rows[held], lists, served, threads, complete=False)
+        yield _found(split, held, train, queries, lists, served, threads, complete=False)
 
 
 def _found(
