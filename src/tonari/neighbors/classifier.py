@@ -182,6 +182,10 @@ class KNeighborsClassifier(StoredNeighbors, HeldOutNeighbors, ClassVotes, Neighb
     # --- the held-out protocol --------------------------------------------------------------------------------------
 
     def _why_alone(self) -> str | None:
+        try:
+            self._check_voting()
+        except (TypeError, ValueError):
+            return None  # what is wrong is for `held_out` to report
         return "queries that stay without a class have no code in a block" if self._may_abstain else None
 
     def _setting(self) -> Voting:
