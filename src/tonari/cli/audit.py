@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -123,7 +123,7 @@ def _plain(label: Any) -> Any:
     return label.item() if hasattr(label, "item") else label
 
 
-def _places(table: Table, groups: Sequence[Any], what: str) -> list[str]:
+def _places(table: Table, groups: Iterable[Any], what: str) -> list[str]:
     return [f"  {what}{' and '.join(table.place(int(row)) for row in group)}" for group in groups]
 
 

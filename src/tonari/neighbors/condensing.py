@@ -30,7 +30,7 @@ RULES = ("hart", "fcnn")
 KINDS = ("mode", "all")
 
 
-class Condenser(KNeighborsClassifier):
+class _Condenser(KNeighborsClassifier):
     """What both have in common; a subclass says which rows are `_kept`."""
 
     # Parameters of the vote that are fixed here.
@@ -138,7 +138,7 @@ class Condenser(KNeighborsClassifier):
         raise NotImplementedError
 
 
-class CondensedNearestNeighbor(Condenser):
+class CondensedNearestNeighbor(_Condenser):
     """Keep the rows that 1-NN needs to decide every training row as it does with all of them.
 
     Parameters
@@ -202,7 +202,7 @@ class CondensedNearestNeighbor(Condenser):
         return np.sort(np.array(store.members, dtype=np.int64))
 
 
-class EditedNearestNeighbors(Condenser):
+class EditedNearestNeighbors(_Condenser):
     """Drop the rows that their neighbours would label otherwise (Wilson 1972); classify by 1-NN on the rest.
 
     Parameters
