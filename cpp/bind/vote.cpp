@@ -70,7 +70,7 @@ Decision decision_of(const std::optional<In2<double>>& class_weights, const Mayb
   require(ties != kRandom || (draws && static_cast<int64_t>(draws->shape(0)) == queries), "one draw per query");
   return {class_weights ? view(*class_weights) : MatrixView<const double>{},
           view_or_empty(part),
-          static_cast<Ties>(ties),
+          ties,
           least_share,
           seed,
           view_or_empty(draws)};

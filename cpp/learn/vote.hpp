@@ -38,7 +38,7 @@ struct Candidates {
 struct Decision {
   MatrixView<const double> class_weights;  // [part][class], positive; empty: 1
   Span<const int32_t> part;  // the part of each query; empty: part 0
-  Ties ties = kFirst;
+  int32_t ties = kFirst;
   double least_share = 0;  // a winner with less has not won
   uint64_t seed = 0;  // of kRandom
   Span<const uint64_t> draws;  // what kRandom draws by, one per query, so that equal queries draw alike

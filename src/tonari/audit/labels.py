@@ -36,6 +36,7 @@ _PRIOR = 0.5
 _CONFUSION_PRIOR = 5.0
 # The margins that count as deep inside a class: the largest third; a sixth or twelfth where fewer labels differ there.
 _DEEP = (3, 6, 12)
+_RATE_ROWS = 40
 # Above this rate deep inside, noise and overlap cannot be told apart.
 _TOO_NOISY = 0.2
 
@@ -204,7 +205,7 @@ def find_label_errors(
 
     wrong = np.zeros(len(codes))
     if noise > 0:
-        rate = IsotonicRegression(increasing=False).fit(margin, likely != codes).predict(margin)
+        rate = _rate(margin, likely != codes)
         wrong[likely != codes] = np.minimum(1, noise / np.maximum(rate, noise))[likely != codes]
     ranking = np.argsort(-scores, kind="stable")
     even = vote(lists, [Voting(k)], labels, len(classes), threads, shares=True, row_weights=share,
@@ -242,6 +243,15 @@ def _noise(margin: Floats, differs: NDArray[np.bool_]) -> tuple[float, tuple[flo
         if own[1] < rate:
             chosen, rate, (low, high) = deeper, float(differs[deeper].mean()), own
     return (rate if rate <= _TOO_NOISY else float("nan")), (float(low), float(high)), deepest
+
+
+def _rate(margin: Floats, differs: NDArray[np.bool_]) -> Floats:
+    """At every row's margin the rate of labels that differ, falling with it; single rows do not make a rate."""
+    parts = np.array_split(np.argsort(margin, kind="stable"), max(1, len(margin) // _RATE_ROWS))
+    where = [float(margin[part].mean()) for part in parts]
+    rates = [float(differs[part].mean()) for part in parts]
+    model = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(where, rates)
+    return np.asarray(model.predict(margin), dtype=np.float64)
 
 
 def _confusion(true: NDArray[np.int64], given: NDArray[np.int32], n_classes: int) -> Floats:
