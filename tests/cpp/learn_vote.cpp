@@ -12,6 +12,12 @@ namespace {
 
 bool never() { return false; }
 
+Decision by(int32_t ties) {
+  Decision decision;
+  decision.ties = ties;
+  return decision;
+}
+
 struct Problem {
   std::vector<int64_t> indptr, rows;
   std::vector<double> distances;
@@ -43,12 +49,12 @@ TEST_CASE("Gaussian weights agree with the library's exp") {
 TEST_CASE("every rule for ties") {
   const Problem p{{0, 4}, {0, 1, 2, 3}, {1, 2, 2, 2}, {1, 0, 1, 0}, {2, 4}, {kUniform, kUniform}};
   CHECK(p.winners({}) == std::vector<int32_t>{0, 0});
-  CHECK(p.winners({.class_weights = {}, .part = {}, .ties = kNearest}) == std::vector<int32_t>{1, 1});
-  CHECK(p.winners({.class_weights = {}, .part = {}, .ties = kUndecided}) == std::vector<int32_t>{kNobody, kNobody});
+  CHECK(p.winners(by(kNearest)) == std::vector<int32_t>{1, 1});
+  CHECK(p.winners(by(kUndecided)) == std::vector<int32_t>{kNobody, kNobody});
 }
 
 TEST_CASE("no neighbour, no winner; no mean") {
-  const Problem p{{0, 0, 1}, {0}, {3.0}, {1}, {5}, {kInverseDistance}};
+  const Problem p{{0, 0, 1}, {0}, {2.0}, {1}, {5}, {kInverseDistance}};
   CHECK(p.winners({}) == std::vector<int32_t>{kNobody, 1});
   const std::vector<double> values{7.0};
   std::vector<double> means(2);
