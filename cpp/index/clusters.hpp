@@ -36,7 +36,8 @@ class Centres {
     AlignedVector<uint8_t> panel;
     AlignedVector<int32_t> products;
   };
-  // The nearest centre of each of up to tile_rows coded vectors and the squared distance from it.
+  // The nearest centre of each of up to tile_rows coded vectors (halves are lost: perhaps one whose square is larger by 1)
+  // and the squared distance from it.
   void nearest(const uint8_t* bytes, const int32_t* squares, int64_t vectors, Workspace& work, int32_t* which,
                int32_t* apart) const;
   // Squared distances of up to tile_rows coded vectors from all centres: apart[centre * stride + vector].

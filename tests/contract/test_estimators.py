@@ -42,6 +42,23 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"metric": "nan_euclidean"},
         {"metric": "precomputed", "n_neighbors": 2},
         {"n_neighbors": 1},
+        {"weights": "gaussian", "class_vote_weight": "balanced", "ties": "nearest"},
+        {"ties": "random", "bandwidth": 2.0, "weights": "gaussian"},
+    ],
+    "CondensedNearestNeighbor": [{}, {"rule": "fcnn"}, {"metric": "manhattan"}, {"metric": "nan_euclidean"}],
+    "EditedNearestNeighbors": [{}, {"kind_sel": "mode", "n_neighbors": 5}, {"metric": "cosine"}],
+    "RadiusNeighborsClassifier": [
+        {},
+        {"radius": 100.0, "outlier_label": "most_frequent", "weights": "distance"},
+        {"radius": 20.0, "outlier_label": "most_frequent", "weights": "gaussian", "ties": "random"},
+        {"radius": 9.0, "outlier_label": "most_frequent", "metric": "manhattan", "weights": "distance", "n_jobs": 2},
+        {"radius": 200.0, "outlier_label": "most_frequent", "metric": "precomputed", "weights": "distance"},
+    ],
+    "RadiusNeighborsRegressor": [
+        {},
+        {"radius": 2.0, "weights": "gaussian"},
+        {"radius": 30.0, "weights": "distance", "metric": "chebyshev"},
+        {"weights": "distance", "metric": "precomputed", "radius": 200.0},
     ],
     "KNeighborsRegressor": [
         {},
@@ -52,6 +69,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"metric": "correlation"},
         {"metric": "nan_euclidean"},
         {"metric": "precomputed", "n_neighbors": 2},
+        {"weights": "gaussian"},
+        {"weights": "gaussian", "bandwidth": 0.5},
     ],
     # Shared work, shared work behind a step that learns, and what scikit-learn's class does when nothing is shared.
     "GridSearchCV": [

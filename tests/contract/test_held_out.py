@@ -33,7 +33,7 @@ from sklearn.model_selection import (
 )
 
 from tests.reference.searches import assert_same_results, both_searches
-from tonari.base.held_out import HeldOut, Splits
+from tonari.base.held_out import HeldOut, Refusal, Splits
 from tonari.model_selection import GridSearchCV
 from tonari.model_selection.splitting import AscendingTraining, draw_splits
 from tonari.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -60,12 +60,21 @@ _NEIGHBOURS = [
     {"n_neighbors": [1, 2, 5, 11], "weights": ["uniform", "distance", _squares, None]},
     {"n_neighbors": [1, 4], "metric": ["manhattan", "chebyshev", "cosine"], "weights": ["uniform", "distance"]},
     {"n_neighbors": [3], "metric": ["minkowski"], "p": [1, 1.5, 2, 3]},
+    {"n_neighbors": [2, 5], "weights": ["gaussian"], "bandwidth": [None, 0.7]},
+]
+_VOTES = [
+    {"n_neighbors": [2, 4], "ties": ["nearest", "random"], "random_state": [0, 5]},
+    {"n_neighbors": [3, 6], "class_vote_weight": ["balanced"], "weights": ["uniform", "gaussian"]},
+    {"n_neighbors": [3, 6], "class_vote_weight": ["balanced"], "ties": ["nearest"]},
 ]
 _FEW = {"n_neighbors": [1, 4], "weights": ["uniform", "distance"]}
 LEARNERS = {
     "KNeighborsClassifier": Learner(KNeighborsClassifier(), _NEIGHBOURS, ("predict", "predict_proba")),
     "KNeighborsClassifier, labels": Learner(KNeighborsClassifier(), _NEIGHBOURS, ("predict",)),
     "KNeighborsClassifier, two outputs": Learner(KNeighborsClassifier(), _NEIGHBOURS, ("predict", "predict_proba"), 2),
+    "KNeighborsClassifier, rules": Learner(KNeighborsClassifier(), _VOTES, ("predict", "predict_proba")),
+    "KNeighborsClassifier, rules, labels": Learner(KNeighborsClassifier(), _VOTES, ("predict",)),
+    "KNeighborsClassifier, rules, two outputs": Learner(KNeighborsClassifier(), _VOTES, ("predict",), 2),
     "KNeighborsRegressor": Learner(KNeighborsRegressor(), _NEIGHBOURS, ("predict",)),
     "KNeighborsRegressor, two outputs": Learner(KNeighborsRegressor(), _NEIGHBOURS, ("predict",), 2),
 }
@@ -219,6 +228,39 @@ def test_odd_splits_that_a_user_may_give() -> None:
     splits = draw_splits(LeavePOut(2), X[:12], codes[:12], 12, {})
     small = replace(learner, grid={"n_neighbors": [1, 4]})
     _check_promise(small, X[:12], np.array(["x", "y"])[codes[:12] % 2], splits)
+
+
+@pytest.mark.parametrize("name", ["KNeighborsClassifier", "KNeighborsRegressor"])
+def test_weights_of_rows_go_with_their_rows(name: str) -> None:
+    learner = replace(LEARNERS[name], grid=_FEW)
+    X, codes = _table("grid")
+    y, weights = _target(learner, codes), 1.0 + np.arange(ROWS) % 4
+    for splits in (
+        Splits.from_fold(GROUPS),
+        Splits.leave_one_out(ROWS),
+        draw_splits(TimeSeriesSplit(3), X, y, ROWS, {}),
+    ):
+        candidates = list(ParameterGrid(_FEW))
+        given = {"vote_weight": weights}
+        assert learner.estimator.refuses(candidates, splits, given, ("predict",)) is None
+        for block in learner.estimator.held_out(X, y, splits, candidates, fit_params=given, responses=("predict",)):
+            split_of_row = np.broadcast_to(block.split, len(block.rows))
+            for split in np.unique(split_of_row).tolist():
+                at, train = np.flatnonzero(split_of_row == split), splits.train(split)
+                for position, candidate in enumerate(block.candidates.tolist()):
+                    model = clone(learner.estimator).set_params(**candidates[candidate], n_jobs=1)
+                    model.fit(X[train], y[train], vote_weight=weights[train])
+                    np.testing.assert_array_equal(block.predict(position, at), model.predict(X[block.rows[at]]))
+
+
+def test_what_cannot_be_shared_is_refused() -> None:
+    splits = Splits.leave_one_out(ROWS)
+    for candidate in ({"ties": "undecided"}, {"min_share": 0.5}, {"max_distance": 1.0}):
+        assert "no code" in str(KNeighborsClassifier().refuses([candidate], splits, {}, ("predict",)))
+    X, codes = _table("normal")
+    partly = KNeighborsClassifier(class_vote_weight={0: 2.0})
+    with pytest.raises(Refusal, match="may lack"):
+        list(partly.held_out(X, codes, splits, [{}], fit_params={}, responses=("predict",)))
 
 
 class _Leaky(KNeighborsClassifier):

@@ -25,7 +25,13 @@ import sklearn.neighbors
 import tonari.neighbors
 
 HERE = Path(__file__).parent
-SUBSTITUTED = ("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors")
+SUBSTITUTED = (
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "NearestNeighbors",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+)
 INI = str(HERE / "pytest.ini")
 OPTIONS = ("-c", INI, "-p", "no:cacheprovider", "-q", "--no-header", "--tb=no", "--disable-warnings")
 MODULES = ("sklearn.neighbors.tests.test_neighbors", "sklearn.neighbors.tests.test_neighbors_pipeline")

@@ -1,4 +1,4 @@
-"""The command ``tonari``: compare, predict, inspect.
+"""The command ``tonari``: compare, predict, audit, inspect.
 
 Exit codes: 0 done, 1 a check failed or something went wrong inside, 2 usage, 3 data, 4 partial result, 130 interrupted,
 141 the reader of stdout went away.
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from tonari.base.errors import TonariError, UsageError
-from tonari.cli import compare, inspect, predict, streams
+from tonari.cli import audit, compare, inspect, predict, streams
 
 INTERRUPTED = 130
 READER_GONE = 141
@@ -73,11 +73,12 @@ def _run(tokens: list[str]) -> int:
     )  # fmt: skip
     app.command(compare.compare)
     app.command(predict.predict)
+    app.command(audit.audit)
     app.command(inspect.inspect)
     try:
         command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        name = next((token for token in tokens if token in ("compare", "predict", "inspect")), "")
+        name = next((token for token in tokens if token in ("compare", "predict", "audit", "inspect")), "")
         raise UsageError(
             _worded(error, tokens), f"See 'tonari {name} --help'." if name else "See 'tonari --help'."
         ) from error

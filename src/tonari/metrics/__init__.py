@@ -16,9 +16,11 @@ from tonari.metrics.intervals import (
     macro_f1_interval,
     wilson,
 )
+from tonari.metrics.regions import DecisionRegionDisplay
 
 __all__ = [
     "Confusion",
+    "DecisionRegionDisplay",
     "NeighborCurveDisplay",
     "PrecisionRecallCurve",
     "RocCurve",

@@ -1,8 +1,25 @@
 """Nearest neighbours: the search, and the learners that vote with it."""
 
 from tonari.neighbors.classifier import KNeighborsClassifier
+from tonari.neighbors.condensing import CondensedNearestNeighbor, EditedNearestNeighbors, condensing_cost
+from tonari.neighbors.curve import NeighborCurve, neighbor_curve
 from tonari.neighbors.nearest import NearestNeighbors
+from tonari.neighbors.radius_classifier import RadiusNeighborsClassifier
+from tonari.neighbors.radius_regressor import RadiusNeighborsRegressor
 from tonari.neighbors.regressor import KNeighborsRegressor
 from tonari.neighbors.trees import BallTree, KDTree
 
-__all__ = ["BallTree", "KDTree", "KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"]
+__all__ = [
+    "BallTree",
+    "CondensedNearestNeighbor",
+    "EditedNearestNeighbors",
+    "KDTree",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "NearestNeighbors",
+    "NeighborCurve",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+    "condensing_cost",
+    "neighbor_curve",
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from tonari.base.threads import thread_count
 from tonari.base.validation import check_rows_and_labels
 from tonari.neighbors.metrics import MetricChoice
 from tonari.neighbors.search import build_index
-from tonari.neighbors.voting import check_weights
+from tonari.neighbors.voting import Lists, Voting, check_vote_weight
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,13 @@ class Setting:
     """One candidate as the search sees it."""
 
     candidate: int
-    k: int
-    weights: Any
+    voting: Voting
     metric: MetricChoice
+
+    @property
+    def k(self) -> int:
+        """Neighbours that vote."""
+        return self.voting.k
 
 
 @dataclass(frozen=True)
@@ -47,25 +51,30 @@ class Found:
         The held-out rows.
     train : ndarray of int64, or None
         Training rows of the one split; None where the rows belong to several.
-    distances, neighbours : ndarray of shape (n_rows, kmax)
+    queries : ndarray
+        What was asked: the held-out rows of the table.
+    lists : Lists
         Neighbours are numbered as in the whole table.
-    settings : list of (k, weights)
+    settings : list of Voting
     candidates : ndarray of intp
         Their positions in the list of candidates.
     threads : int
     complete : bool
         Whether every class is known to be present in every training part.
+    row_weights : ndarray of float64, or None
+        ``vote_weight`` of the whole table.
     """
 
     split: int | NDArray[np.int32]
     rows: NDArray[np.int64]
     train: NDArray[np.int64] | None
-    distances: NDArray[np.float64]
-    neighbours: NDArray[np.int64]
-    settings: list[tuple[int, Any]]
+    queries: NDArray[Any]
+    lists: Lists
+    settings: list[Voting]
     candidates: NDArray[np.intp]
     threads: int
     complete: bool
+    row_weights: NDArray[np.float64] | None
 
     def classes_complete(self, codes: NDArray[np.int32], classes: list[NDArray[Any]]) -> bool:
         """Whether the training part holds every class of every output."""
@@ -85,7 +94,7 @@ class Found:
 
 
 class HeldOutNeighbors:
-    """`refuses` and `held_out`, mixed into the learners; they add `_target_for_sharing` and `_share`."""
+    """`refuses` and `held_out`, mixed into the learners; they add `_setting`, `_target_for_sharing` and `_share`."""
 
     def refuses(
         self, candidates: Sequence[Candidate], splits: Splits, fit_params: Mapping[str, Any], responses: Sequence[str]
@@ -103,8 +112,9 @@ class HeldOutNeighbors:
         -------
         str or None
         """
-        if fit_params:
-            return f"fit parameters ({', '.join(fit_params)}) are given"
+        unheard_of = set(fit_params) - {"vote_weight"}
+        if unheard_of:
+            return f"fit parameters ({', '.join(sorted(unheard_of))}) are given"
         known = self.get_params(deep=False)  # type: ignore[attr-defined]
         for candidate in candidates:
             unknown = set(candidate) - set(known)
@@ -114,6 +124,9 @@ class HeldOutNeighbors:
                 return "precomputed distances are cut along both axes"
             if "bits" in (candidate.get("metric_params", self.metric_params) or {}):  # type: ignore[attr-defined]
                 return "tables of packed bits are no numbers"
+            alone = clone(self).set_params(**candidate)._why_alone()
+            if alone is not None:
+                return str(alone)
         offered = ("predict", "predict_proba") if hasattr(self, "predict_proba") else ("predict",)
         for response in responses:
             if response not in offered:
@@ -144,19 +157,22 @@ class HeldOutNeighbors:
         for i, learner in enumerate(learners):
             try:
                 metric = learner._check_parameters()
-                check_weights(learner.weights)
-                settings.append(Setting(i, int(learner.n_neighbors), learner.weights, metric))
+                settings.append(Setting(i, learner._setting(), metric))
             except (ValueError, TypeError) as error:
                 failed.append((i, error))
         allow_nan = any(setting.metric.name == "nan_euclidean" for setting in settings)
         try:
             rows, labels = check_rows_and_labels(clone(self), X, y, allow_nan=allow_nan)
             target = self._target_for_sharing(labels)
+            row_weights = check_vote_weight(fit_params.get("vote_weight"), len(rows))
         except (ValueError, TypeError) as error:
             # One bad row spoils one training part, not all: let each fit say so.
             raise Refusal(f"the table as a whole does not pass validation ({error})") from error
         if allow_nan and np.isnan(rows).any() and any(s.metric.name != "nan_euclidean" for s in settings):
             raise Refusal("some candidates cannot take missing values")
+        for setting in settings:
+            if not isinstance(setting.voting.class_weight, str | None):
+                raise Refusal("class_vote_weight names labels, of which a training part may lack some")
         for candidate, reason in failed:
             for split in range(len(splits)):
                 yield _failure(splits, split, [candidate], reason)
@@ -167,7 +183,15 @@ class HeldOutNeighbors:
                 if isinstance(found, Block):
                     yield found
                 else:
-                    yield from self._share(found, target, wants)
+                    yield from self._share(replace(found, row_weights=row_weights), target, wants)
+
+    def _why_alone(self) -> str | None:
+        """Why this setting cannot be answered with others, or None."""
+        return None
+
+    @abstractmethod
+    def _setting(self) -> Voting:
+        """How this candidate votes; raises what `fit` would raise."""
 
     @abstractmethod
     def _target_for_sharing(self, y: NDArray[Any]) -> Any:
@@ -214,9 +238,11 @@ def _search(
         kmax = max(setting.k for setting in shared)
         for run in _runs_of_splits(np.flatnonzero(together), sizes, kmax):
             held = np.concatenate([splits.test(split) for split in run])
-            distances, neighbours = index.search(rows[held], kmax, splits.fold, splits.fold[held], threads)
+            queries = rows[held]
+            distances, neighbours = index.search(queries, kmax, splits.fold, splits.fold[held], threads)
             split = splits.fold[held] if len(run) > 1 else int(run[0])
-            yield _found(split, held, None, distances, neighbours, shared, threads, complete=True)
+            lists = Lists.of_equal_length(distances, neighbours)
+            yield _found(split, held, None, queries, lists, shared, threads, complete=True)
     for split in range(len(splits)):
         rest = alone if together[split] else group
         if rest:
@@ -238,19 +264,19 @@ def _search_one(
     if served:
         kmax = max(setting.k for setting in served)
         index = build_index(np.ascontiguousarray(rows[train]), served[0].metric, threads)
-        distances, neighbours = index.search(rows[held], kmax, None, None, threads)
-        yield _found(split, held, train, distances, train[neighbours], served, threads, complete=False)
+        queries = rows[held]
+        distances, neighbours = index.search(queries, kmax, None, None, threads)
+        lists = Lists.of_equal_length(distances, train[neighbours])
+        yield _found(split, held, train, queries, lists, served, threads, complete=False)
 
 
 def _found(
-    split: int | NDArray[np.int32], held: NDArray[np.int64], train: NDArray[np.int64] | None,
-    distances: NDArray[np.float64], neighbours: NDArray[np.int64], settings: list[Setting], threads: int, *,
-    complete: bool,
+    split: int | NDArray[np.int32], held: NDArray[np.int64], train: NDArray[np.int64] | None, queries: NDArray[Any],
+    lists: Lists, settings: list[Setting], threads: int, *, complete: bool,
 ) -> Found:  # fmt: skip
-    return Found(
-        split, held, train, distances, neighbours, [(setting.k, setting.weights) for setting in settings],
-        np.array([setting.candidate for setting in settings], dtype=np.intp), threads, complete,
-    )  # fmt: skip
+    candidates = np.array([setting.candidate for setting in settings], dtype=np.intp)
+    votings = [setting.voting for setting in settings]
+    return Found(split, held, train, queries, lists, votings, candidates, threads, complete, None)
 
 
 def _failure(splits: Splits, split: int, candidates: list[int], error: Exception) -> Block:

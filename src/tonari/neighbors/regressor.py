@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.neighbors._base import KNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tonari.base.errors import ModelFileError
@@ -16,19 +17,19 @@ from tonari.base.threads import thread_count
 from tonari.neighbors.held_out import Found, HeldOutNeighbors
 from tonari.neighbors.search import NeighborsBase
 from tonari.neighbors.stored import StoredNeighbors
-from tonari.neighbors.voting import average, check_weights
+from tonari.neighbors.voting import Lists, Voting, average, check_vote_weight, check_weights
 
 
-class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, NeighborsBase):
+class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, NeighborsBase, KNeighborsMixin):
     """Predict the mean of the k nearest rows' values, the neighbours found exactly.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         Neighbours that are averaged.
-    weights : {"uniform", "distance"}, callable or None, default="uniform"
-        Plain mean, or weights of 1/distance (exact matches win outright), or a callable that turns an array of
-        distances into an array of weights.
+    weights : {"uniform", "distance", "gaussian"}, callable or None, default="uniform"
+        Plain mean; weights of 1/distance (exact matches win outright); exp(-distance^2 / 2 bandwidth^2); or a callable
+        that turns the array of all distances into an array of weights.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Every choice gives the same, exact answer. "auto" counts on a sample what a kd-tree would look at, and takes
         exhaustive search where that costs less; metrics that a tree cannot bound are always searched exhaustively.
@@ -42,6 +43,8 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         Further arguments of the metric.
     n_jobs : int, default=None
         Threads. None: all cores allowed to the process, and one inside a joblib worker. Never changes an answer.
+    bandwidth : float, default=None
+        Of ``weights="gaussian"``. None: each query's distance to the last neighbour that is averaged.
 
     Attributes
     ----------
@@ -64,6 +67,7 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
     def __init__(
         self, n_neighbors: int = 5, *, weights: Any = "uniform", algorithm: str = "auto", leaf_size: int = 30,
         p: float = 2, metric: Any = "minkowski", metric_params: dict[str, Any] | None = None, n_jobs: int | None = None,
+        bandwidth: float | None = None,
     ) -> None:  # fmt: skip
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -73,13 +77,14 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         self.metric = metric
         self.metric_params = metric_params
         self.n_jobs = n_jobs
+        self.bandwidth = bandwidth
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, vote_weight: Any = None) -> Self:
         """Keep the rows and their values and prepare them for search.
 
         Parameters
@@ -87,15 +92,19 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if metric="precomputed"
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
+        vote_weight : array-like of shape (n_samples,), default=None
+            What each row counts in a mean, beside what its distance says; positive. A row that counts twice is still
+            one neighbour, so this is no ``sample_weight``.
 
         Returns
         -------
         self : KNeighborsRegressor
         """
         metric = self._check_parameters()
-        check_weights(self.weights)
+        check_weights(self.weights, self.bandwidth)
         rows, y = self._check_table_and_labels(X, y, metric)
-        self._y, self._flat = _values(y), y.ndim == 1
+        self._y, self._flat = values_of(y), y.ndim == 1
+        self._vote_weight = check_vote_weight(vote_weight, len(y))
         self._fit_rows(rows, metric)
         return self
 
@@ -112,9 +121,8 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         ndarray of float64, shape (n_queries,) or (n_queries, n_outputs)
         """
         check_is_fitted(self)
-        distances, neighbours = self.kneighbors(X)
-        setting = (distances.shape[1], self.weights)
-        means = average(distances, neighbours, [setting], self._y, thread_count(self.n_jobs))[0]
+        lists = Lists.of_equal_length(*self.kneighbors(X))
+        means = average(lists, [self._setting()], self._y, thread_count(self.n_jobs), self._vote_weight)[0]
         return np.asarray(means[:, 0] if self._flat else means)
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -124,26 +132,75 @@ class KNeighborsRegressor(StoredNeighbors, HeldOutNeighbors, RegressorMixin, Nei
         -------
         dict of str to ndarray
         """
-        return {**super().state(), "values": self._y[:, 0] if self._flat else self._y}
+        return {**super().state(), **value_state(self._y, self._flat, self._vote_weight)}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        check_weights(self.weights)
+        check_weights(self.weights, self.bandwidth)
         super()._restore(arrays)
-        values = arrays["values"]
-        if values.dtype != np.float64 or len(values) != self.n_samples_fit_ or not np.isfinite(values).all():
-            raise ModelFileError("The values must be finite float64 numbers, one for each fitted row.")
-        self._y, self._flat = _values(values), values.ndim == 1
+        self._y, self._flat, self._vote_weight = restored_values(arrays, self.n_samples_fit_)
+
+    # --- the held-out protocol --------------------------------------------------------------------------------------
+
+    def _setting(self) -> Voting:
+        check_weights(self.weights, self.bandwidth)
+        return Voting(int(self.n_neighbors), self.weights, float(self.bandwidth or 0))
 
     def _target_for_sharing(self, y: NDArray[Any]) -> Any:
-        return _values(y), y.ndim == 1
+        return values_of(y), y.ndim == 1
 
     def _share(self, found: Found, target: Any, wants: tuple[str, ...]) -> Iterator[Block]:
         values, flat = target
         for part in found.portions(8 * values.shape[1]):
             settings = [found.settings[i] for i in part]
-            means = average(found.distances, found.neighbours, settings, values, found.threads)
+            means = average(found.lists, settings, values, found.threads, found.row_weights)
             yield found.block(part, None, {"predict": means[:, :, 0] if flat else means})
 
 
-def _values(y: NDArray[Any]) -> NDArray[np.float64]:
+def values_of(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Values as a matrix with one column for each output.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_outputs)
+    """
     return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+
+
+def value_state(values: NDArray[np.float64], flat: bool, vote_weight: Any) -> dict[str, NDArray[Any]]:
+    """Named arrays of a regressor's values and weights.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows, n_outputs)
+    flat : bool
+        Whether y had one dimension.
+    vote_weight : ndarray of float64 or None
+
+    Returns
+    -------
+    dict of str to ndarray
+    """
+    state = {"values": values[:, 0] if flat else values}
+    return state if vote_weight is None else {**state, "vote_weight": vote_weight}
+
+
+def restored_values(arrays: Mapping[str, NDArray[Any]], n_rows: int) -> tuple[NDArray[np.float64], bool, Any]:
+    """What `value_state` has named, checked.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+    n_rows : int
+
+    Returns
+    -------
+    values, flat, vote_weight
+    """
+    values = arrays["values"]
+    if values.dtype != np.float64 or len(values) != n_rows or not np.isfinite(values).all():
+        raise ModelFileError("The values must be finite float64 numbers, one for each fitted row.")
+    return values_of(values), values.ndim == 1, check_vote_weight(arrays.get("vote_weight"), n_rows)

@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import BallTree as SklearnBallTree
 from sklearn.neighbors import KDTree as SklearnKDTree
-from sklearn.neighbors._base import KNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tonari import _core
@@ -122,7 +121,7 @@ def build_index(rows: Any, metric: MetricChoice, threads: int, algorithm: str = 
     return PairwiseIndex(rows, metric)
 
 
-class NeighborsBase(KNeighborsMixin, BaseEstimator):
+class NeighborsBase(BaseEstimator):
     """Fitted rows and the questions put to them: `kneighbors`, `radius_neighbors` and their graphs."""
 
     n_neighbors: Any

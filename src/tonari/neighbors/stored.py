@@ -54,6 +54,8 @@ class StoredNeighbors:
                     f"A model file holds no code, and {name}={value!r} is code.",
                     "Use one of the named choices, or keep the model in memory.",
                 )
+        if not isinstance(params.get("class_vote_weight"), str | None):
+            params["class_vote_weight"] = None  # its keys are labels: the arrays hold the weights
         params = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
         return {"params": {name: value for name, value in params.items() if name != "n_jobs"}}, self.state()
 

@@ -15,9 +15,13 @@ from tonari.store.writing import write_model
 # Each class has to_file_parts() -> (header, arrays) and from_file_parts(header, arrays), a class method.
 OPENERS: dict[str, str] = {
     "model_selection.TunedModel": "tonari.model_selection:TunedModel",
+    "neighbors.CondensedNearestNeighbor": "tonari.neighbors:CondensedNearestNeighbor",
+    "neighbors.EditedNearestNeighbors": "tonari.neighbors:EditedNearestNeighbors",
     "neighbors.KNeighborsClassifier": "tonari.neighbors:KNeighborsClassifier",
     "neighbors.KNeighborsRegressor": "tonari.neighbors:KNeighborsRegressor",
     "neighbors.NearestNeighbors": "tonari.neighbors:NearestNeighbors",
+    "neighbors.RadiusNeighborsClassifier": "tonari.neighbors:RadiusNeighborsClassifier",
+    "neighbors.RadiusNeighborsRegressor": "tonari.neighbors:RadiusNeighborsRegressor",
 }
 
 
