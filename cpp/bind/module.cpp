@@ -8,6 +8,8 @@ namespace nb = nanobind;
 
 void bind_config(nb::module_&);
 void bind_exact(nb::module_&);
+void bind_gauss(nb::module_&);
+void bind_linear(nb::module_&);
 void bind_score(nb::module_&);
 void bind_vote(nb::module_&);
 
@@ -25,6 +27,8 @@ NB_MODULE(_core, m) {
   });
   bind_config(m);
   bind_exact(m);
+  bind_gauss(m);
+  bind_linear(m);
   bind_score(m);
   bind_vote(m);
 }

@@ -3,6 +3,7 @@
 //   TONARI_TABLE     the table's name as a C++ identifier    TONARI_TABLE_NAME  the same for people
 //   TONARI_FLOATS    lanes of float32     TONARI_DOUBLES  lanes of float64
 //   TONARI_VECTORS   registers of rows in a panel            TONARI_QUERIES  queries in the full tile
+//   TONARI_PRODUCT_ROWS  rows of a tile of product()
 //   TONARI_COSTS     tile_cost, sweep_cost, sweep_end
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -40,6 +41,7 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 
 #include "kernels/codes.inl"
 #include "kernels/decide.inl"
+#include "kernels/product.inl"
 #include "kernels/project.inl"
 #include "kernels/tile.inl"
 
@@ -66,6 +68,7 @@ extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
                                      pairs<TONARI_FLOATS>,
                                      encode<float, TONARI_DOUBLES>,
                                      encode<double, TONARI_DOUBLES>,
-                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>};
+                                     project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+                                     product<TONARI_DOUBLES>};
 
 }  // namespace tonari

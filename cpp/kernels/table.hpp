@@ -65,6 +65,11 @@ using PairsKernel = void (*)(const uint8_t* rows, const int8_t* queries, int64_t
 // Products of a full tile of vectors with a panel of directions [dim][tile_rows]: [tile][tile_rows] (project.inl).
 using ProjectKernel = void (*)(const float* panel, int64_t dim, const float* vectors, int64_t stride, float* products);
 
+// c[i][j] += sum_r a[r][i] * b[r][j] in float64, by ascending r; cols a multiple of kProductStep (product.inl).
+inline constexpr int64_t kProductStep = 8;
+using ProductKernel = void (*)(const double* a, int64_t a_stride, const double* b, int64_t b_stride, int64_t depth,
+                               int64_t rows, int64_t cols, double* c, int64_t c_stride);
+
 struct Kernels {
   const char* name;
   int tile_rows;                                // rows in a panel
@@ -79,6 +84,7 @@ struct Kernels {
   EncodeKernel<float> encode_f32;
   EncodeKernel<double> encode_f64;
   ProjectKernel project;
+  ProductKernel product;
 };
 
 extern const Kernels kernels_generic;

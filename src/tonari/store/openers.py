@@ -14,6 +14,9 @@ from tonari.store.writing import write_model
 
 # Each class has to_file_parts() -> (header, arrays) and from_file_parts(header, arrays), a class method.
 OPENERS: dict[str, str] = {
+    "discriminant_analysis.GaussianClassifier": "tonari.discriminant_analysis:GaussianClassifier",
+    "discriminant_analysis.LinearDiscriminantAnalysis": "tonari.discriminant_analysis:LinearDiscriminantAnalysis",
+    "discriminant_analysis.QuadraticDiscriminantAnalysis": "tonari.discriminant_analysis:QuadraticDiscriminantAnalysis",
     "model_selection.TunedModel": "tonari.model_selection:TunedModel",
     "neighbors.KNeighborsClassifier": "tonari.neighbors:KNeighborsClassifier",
     "neighbors.KNeighborsRegressor": "tonari.neighbors:KNeighborsRegressor",

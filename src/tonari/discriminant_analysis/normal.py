@@ -1,0 +1,262 @@
+"""What classifiers with a normal density per class have in common: checking rows, answering, model files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tonari.base.errors import DataError, ModelFileError, TonariError, UsageError
+from tonari.base.threads import thread_count
+from tonari.base.validation import check_rows, dense
+from tonari.discriminant_analysis.densities import Densities, posterior, scores_of
+
+Labelled = tuple[NDArray[Any], NDArray[Any], NDArray[np.int32], NDArray[np.float64] | None]
+
+
+def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Labelled:
+    """Validate a table with one column of labels, and weights.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like
+    y : array-like
+    sample_weight : array-like or None
+    reset : bool, default=True
+
+    Returns
+    -------
+    rows : ndarray of float32 or float64
+    classes : ndarray
+    codes : ndarray of int32
+    weights : ndarray of float64, or None
+    """
+    X, y = validate_data(
+        estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+    )  # fmt: skip
+    check_classification_targets(y)
+    rows = dense(X)
+    classes, codes = np.unique(y, return_inverse=True)
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).any():
+            raise DataError("All sample weights are zero: no row counts.", "Give at least one row a positive weight.")
+    return rows, classes, codes.astype(np.int32), weights
+
+
+def log_priors_of(priors: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms of given priors, or of the shares of the classes.
+
+    Parameters
+    ----------
+    priors : array-like or None
+    weight : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    with np.errstate(divide="ignore"):
+        if priors is None:
+            return np.asarray(np.log(weight / weight.sum()))
+        given = np.asarray(priors, dtype=np.float64)
+        if given.shape != weight.shape:
+            raise UsageError(f"There are {len(weight)} classes and priors of shape {given.shape}.", "Give one each.")
+        if (given < 0).any() or not np.isfinite(given).all():
+            raise UsageError("priors must be non-negative.")
+        return np.asarray(np.log(given))
+
+
+class NormalClassifier(ClassifierMixin, BaseEstimator):
+    """Answers from `_densities` and `_log_priors` of the classes that have rows (`_present`)."""
+
+    KIND = ""
+    classes_: NDArray[Any]
+    _densities: Densities
+    _log_priors: NDArray[np.float64]
+    _present: NDArray[np.intp]
+
+    def _threads(self) -> int:
+        return thread_count(getattr(self, "n_jobs", None))
+
+    def _log_posterior(self, X: Any) -> NDArray[np.float64]:
+        """Log posterior of every class up to a constant of the row; minus infinity for a class without rows."""
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False)
+        found, _ = scores_of(
+            rows, self._densities, self._log_priors[None], self._threads(), scores=True, codes=False
+        )  # fmt: skip
+        assert found is not None
+        if len(self._present) == len(self.classes_):
+            return found[0]
+        scores = np.full((len(rows), len(self.classes_)), -np.inf)
+        scores[:, self._present] = found[0]
+        return scores
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Log posterior of every class up to a constant of the row; of two classes the difference.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+        """
+        scores = self._log_posterior(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class; the first among equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False)
+        _, codes = scores_of(
+            rows, self._densities, self._log_priors[None], self._threads(), scores=False, codes=True
+        )  # fmt: skip
+        assert codes is not None
+        return np.asarray(self.classes_[self._present[codes[0]]])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return posterior(self._log_posterior(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithm of the probability of every class, exact where the probability itself is too small to write.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return posterior(self._log_posterior(X), log=True)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learned, as named arrays.
+
+        Returns
+        -------
+        dict of str to ndarray
+        """
+        check_is_fitted(self)
+        densities = self._densities
+        state: dict[str, NDArray[Any]] = {
+            "classes": self.classes_, "present": self._present.astype(np.int64), "log_priors": self._log_priors,
+            "mean": densities.mean, "basis": densities.basis, "root": densities.root,
+            "variance": densities.variance[0], "logdet": densities.logdet[0],
+        }  # fmt: skip
+        if hasattr(self, "feature_names_in_"):
+            state["feature_names"] = self.feature_names_in_
+        return state
+
+    def to_file_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Header (plain JSON values) and arrays of a model file.
+
+        Returns
+        -------
+        header : dict
+        arrays : dict of str to ndarray
+        """
+        return {"params": plain_params(self)}, self.state()
+
+    @classmethod
+    def from_file_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The estimator that `to_file_parts` described.
+
+        Parameters
+        ----------
+        header : mapping
+        arrays : mapping of str to ndarray
+
+        Returns
+        -------
+        estimator
+        """
+        try:
+            estimator = cls(**header["params"])
+            estimator._restore(arrays)
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            reason = error.message if isinstance(error, TonariError) else f"{type(error).__name__}: {error}"
+            raise ModelFileError(f"This is no {cls.KIND} as this version writes it: {reason}.") from error
+        return estimator
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        classes, present = arrays["classes"], np.asarray(arrays["present"], dtype=np.intp)
+        parts = {name: np.ascontiguousarray(arrays[name]) for name in ("mean", "basis", "root", "variance", "logdet")}
+        k, dim = parts["mean"].shape
+        shapes = {"mean": (k, dim), "basis": (k, dim, dim), "root": (k, dim, dim), "variance": (k, dim), "logdet": (k,)}
+        for name, array in (*parts.items(), ("log_priors", arrays["log_priors"])):
+            if array.shape != shapes.get(name, (k,)) or array.dtype != np.float64 or np.isnan(array).any():
+                raise ModelFileError(f"{name} must hold float64 numbers, one set for each class.")
+        ascending = len(present) == k >= 1 and (np.diff(present) > 0).all() and present[0] >= 0
+        if classes.ndim != 1 or not ascending or present[-1] >= len(classes) or not (parts["variance"] > 0).all():
+            raise ModelFileError("Classes and densities do not belong together.")
+        self.classes_, self._present = classes, present
+        self._log_priors = np.ascontiguousarray(arrays["log_priors"])
+        variance, logdet = parts["variance"][None], parts["logdet"][None]
+        self._densities = Densities(
+            parts["mean"], parts["basis"], parts["root"], variance, logdet, np.ones_like(logdet)
+        )  # fmt: skip
+        self.n_features_in_ = dim
+        if "feature_names" in arrays:
+            self.feature_names_in_ = np.asarray(arrays["feature_names"], dtype=object)
+
+
+def plain_params(estimator: Any) -> dict[str, Any]:
+    """Parameters as a model file holds them: numbers, texts and lists; ``n_jobs`` belongs to the machine.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    dict
+    """
+    params = {}
+    for name, value in estimator.get_params(deep=False).items():
+        given = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        if isinstance(given, tuple):
+            given = list(given)
+        if not _plain(given):
+            raise UsageError(
+                f"A model file holds no code, and {name}={value!r} is code.",
+                "Use one of the named choices, or keep the model in memory.",
+            )
+        if name != "n_jobs":
+            params[name] = given
+    return params
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_plain(item) for item in value)
+    return isinstance(value, str | int | float | bool | type(None))
