@@ -64,7 +64,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Finding the libraries takes milliseconds; NumPy's and SciPy's are there once SciPy's linear algebra is imported."""
+    """Found once, which takes milliseconds; importing SciPy's linear algebra loads its library and NumPy's."""
     import scipy.linalg  # noqa: F401
 
     return ThreadpoolController()

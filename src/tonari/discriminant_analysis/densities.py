@@ -1,7 +1,7 @@
 """From statistics to densities: covariances of every kind, their regularisation, and scores for whole grids.
 
 A covariance is kept as directions with variances, ``root @ diag(variance) @ root.T``; the eigenvectors of the plain
-covariance serve every shrinkage. Without shrinkage columns are first divided by their spread, so that their units do not
+covariance serve every shrinkage. Without shrinkage columns are first divided by their spread, so that units do not
 matter; with it they do, as in scikit-learn, because a multiple of the identity is mixed in.
 """
 
@@ -56,7 +56,7 @@ class Densities:
         scaled = self.root * self.variance[candidate][:, None, :]
         # Products in NumPy's own order would differ from themselves transposed in the last bit.
         found = np.einsum("kij,klj->kil", scaled, self.root)
-        return (found + found.transpose(0, 2, 1)) / 2
+        return np.asarray((found + found.transpose(0, 2, 1)) / 2)
 
 
 class Spectra:

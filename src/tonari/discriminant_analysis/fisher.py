@@ -181,7 +181,8 @@ def _by_eigenvectors(
 ) -> dict[str, Any]:
     """Solver "eigen": the directions in which classes differ most for their spread."""
     values, vectors = scipy.linalg.eigh(overall - within, within)
-    explained = np.sort(values / values.sum())[::-1][:components]
+    with np.errstate(invalid="ignore"):
+        explained = np.sort(values / values.sum())[::-1][:components]
     vectors = vectors[:, np.argsort(values)[::-1]]
     return {"coef": means @ vectors @ vectors.T, "scalings": vectors, "explained_variance_ratio": explained}
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tonari.base.errors import ModelFileError, UsageError
-from tonari.base.validation import check_choice, check_number
+from tonari.base.validation import check_choice, check_number, check_weighted_rows
 from tonari.discriminant_analysis.boundary import Boundary, boundary_between
 from tonari.discriminant_analysis.densities import Densities, Spectra
 from tonari.discriminant_analysis.held_out import HeldOutDensities
-from tonari.discriminant_analysis.normal import NormalClassifier, labelled_rows, log_priors_of
+from tonari.discriminant_analysis.normal import NormalClassifier, log_priors_of
 from tonari.discriminant_analysis.sums import Sums, sums_of
 
 COVARIANCES = ("full", "shared", "diagonal", "isotropic")
@@ -23,8 +23,8 @@ COVARIANCES = ("full", "shared", "diagonal", "isotropic")
 class GaussianClassifier(HeldOutDensities, NormalClassifier):
     """Classify by the largest posterior probability (MAP), every class having a normal density.
 
-    Priors, means and covariances are those of maximum likelihood (sums over N, not N - 1). Fitted models hold sums only:
-    more rows can follow (`partial_fit`), and two models can be merged (`merge`).
+    Priors, means and covariances are those of maximum likelihood (sums over N, not N - 1). A fitted model holds sums,
+    no rows: more rows can follow (`partial_fit`), and two models can be merged (`merge`).
 
     Parameters
     ----------
@@ -66,6 +66,7 @@ class GaussianClassifier(HeldOutDensities, NormalClassifier):
     """
 
     KIND = "discriminant_analysis.GaussianClassifier"
+    _WEIGHTS = frozenset({"sample_weight"})
     _sums: Sums
 
     def __init__(
@@ -92,7 +93,7 @@ class GaussianClassifier(HeldOutDensities, NormalClassifier):
         self : GaussianClassifier
         """
         self._check_parameters()
-        rows, classes, codes, weights = labelled_rows(self, X, y, sample_weight)
+        rows, classes, codes, weights = check_weighted_rows(self, X, y, sample_weight)
         sums = sums_of(rows, codes, len(classes), weights, self._threads())
         kept = sums.weight > 0
         self.classes_ = classes[kept]
@@ -120,7 +121,7 @@ class GaussianClassifier(HeldOutDensities, NormalClassifier):
         known = np.unique(classes) if first else self.classes_
         if not first and classes is not None and not np.array_equal(np.unique(classes), known):
             raise UsageError(f"classes={list(classes)} is not the same as on the last call to partial_fit.")
-        rows, found, _, weights = labelled_rows(self, X, y, sample_weight, reset=first)
+        rows, found, _, weights = check_weighted_rows(self, X, y, sample_weight, reset=first)
         unknown = found[~np.isin(found, known)]
         if len(unknown):
             raise UsageError(f"The labels {unknown.tolist()} are not among the classes {known.tolist()}.")
@@ -176,7 +177,7 @@ class GaussianClassifier(HeldOutDensities, NormalClassifier):
             places.append(int(found[0]))
         densities = self._densities
         return boundary_between(
-            *places, densities.mean, densities.covariance(), densities.logdet[0], self._log_priors
+            places[0], places[1], densities.mean, densities.covariance(), densities.logdet[0], self._log_priors
         )  # fmt: skip
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -214,7 +215,7 @@ class GaussianClassifier(HeldOutDensities, NormalClassifier):
         present = sums[self._present]
         priors = log_priors_of(self.priors, sums.weight)
         self._log_priors = priors[self._present]
-        (_, self._densities), = self._candidates(Spectra(present, self.covariance), np.array([float(self.shrinkage)]))
+        ((_, self._densities),) = self._candidates(Spectra(present, self.covariance), np.array([float(self.shrinkage)]))
         self._describe(sums)
         return self
 

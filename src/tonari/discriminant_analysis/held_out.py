@@ -1,7 +1,7 @@
 """The held-out protocol for normal densities: sums once, one eigendecomposition per class and split for a whole grid.
 
-The sums of a training part are merged from those of the other folds; where a class is so ill-conditioned that this could
-differ from a fit by more than 1e-9, its training rows are summed again, which gives the fit's own bits.
+The sums of a training part are merged from those of the other folds; where a class is so ill-conditioned that this
+could differ from a fit by more than 1e-9, its training rows are summed again, which gives the fit's own bits.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from sklearn.base import clone
 
 from tonari.base.held_out import RESPONSES, Block, Candidate, Refusal, Splits
 from tonari.base.threads import thread_count
+from tonari.base.validation import check_weighted_rows
 from tonari.discriminant_analysis.densities import WELL_CONDITIONED, Densities, Spectra, posterior, scores_of
 from tonari.discriminant_analysis.leave_one_out import without_row
-from tonari.discriminant_analysis.normal import labelled_rows, log_priors_of
+from tonari.discriminant_analysis.normal import log_priors_of
 from tonari.discriminant_analysis.sums import Sums, TrainingSums, sums_of
 
 
@@ -53,6 +54,9 @@ class Table:
 class HeldOutDensities:
     """`refuses` and `held_out`, mixed into classifiers; they add `_kind`, `_amount` and `_candidates`."""
 
+    #: Parameters of `fit` besides X and y.
+    _WEIGHTS: frozenset[str] = frozenset()
+
     def refuses(
         self, candidates: Sequence[Candidate], splits: Splits, fit_params: Mapping[str, Any], responses: Sequence[str]
     ) -> str | None:
@@ -69,7 +73,7 @@ class HeldOutDensities:
         -------
         str or None
         """
-        strange = set(fit_params) - {"sample_weight"}
+        strange = set(fit_params) - self._WEIGHTS
         if strange:
             return f"fit parameters ({', '.join(sorted(strange))}) are given"
         known = self.get_params(deep=False)  # type: ignore[attr-defined]
@@ -106,7 +110,7 @@ class HeldOutDensities:
         """
         groups, failed = self._groups(candidates)
         try:
-            found = labelled_rows(clone(self), X, y, fit_params.get("sample_weight"))
+            found = check_weighted_rows(clone(self), X, y, fit_params.get("sample_weight"))
             table = Table(*found, tuple(responses), thread_count(getattr(self, "n_jobs", None)))
             count = len(table.classes)
             training = TrainingSums(table.rows, table.codes, count, table.weights, splits, table.threads)
@@ -169,9 +173,7 @@ class HeldOutDensities:
         """Densities for many shrinkages, with their positions."""
 
 
-def _answer(
-    table: Table, splits: Splits, split: int, sums: Sums, group: Group, directly: Any
-) -> Iterator[Block]:
+def _answer(table: Table, splits: Splits, split: int, sums: Sums, group: Group, directly: Any) -> Iterator[Block]:
     """One group of candidates on one split; `directly()` sums the training rows anew."""
     held = splits.test(split)
     parts, present, kept = _parts(group, sums)
@@ -214,16 +216,15 @@ def _leave_one_out(table: Table, splits: Splits, groups: list[Group], whole: Sum
     """All rows at once by downdates; those that are not settled one by one, from the sums of their own class anew."""
     assert splits.fold is not None
     for group in groups:
-        if (whole.weight == 0).any():
-            positions = [(np.arange(len(group.learners)), None)]
-        else:
-            spectra = Spectra(whole, group.kind[0])
-            positions = list(group.learners[0]._candidates(spectra, group.amounts))
-        for some, densities in positions:
+        spectra = None if (whole.weight == 0).any() else Spectra(whole, group.kind[0])
+        parts: list[tuple[NDArray[np.intp], Densities | None]] = [(np.arange(len(group.learners)), None)]
+        if spectra is not None:
+            parts = list(group.learners[0]._candidates(spectra, group.amounts))
+        for some, densities in parts:
             for chosen in _portions(some.tolist(), len(table.rows) * (8 + 24 * len(table.classes))):
                 part = Group(group.kind, [group.learners[some[i]] for i in chosen], group.candidates[some[chosen]])
                 settled = np.zeros(len(table.rows), dtype=bool)
-                if densities is not None:
+                if densities is not None and spectra is not None:
                     block, settled = _downdated(table, splits, part, whole, spectra, _chosen(densities, chosen))
                     if settled.any():
                         yield block

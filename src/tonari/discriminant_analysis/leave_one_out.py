@@ -1,9 +1,10 @@
 """Leave-one-out for normal densities: every row is taken out of its own class's covariance by a rank-one downdate.
 
 With W the scatter and N the weight of a class, v = x - mean and w the row's weight, the scatter without the row is
-``W - w N / (N - w) v v'`` and the row lies ``N / (N - w) v`` from the mean of the others. In the eigenvectors of W, which
-serve every shrinkage, determinant and inverse follow in O(n_features) (Sherman and Morrison 1950). Rows for which this
-loses digits, because they alone span a direction or their class is ill-conditioned, are not settled: they are refitted.
+``W - w N / (N - w) v v'`` and the row lies ``N / (N - w) v`` from the mean of the others. In the eigenvectors of W,
+which serve every shrinkage, determinant and inverse follow in O(n_features) (Sherman and Morrison 1950). Rows for which
+this loses digits, because they alone span a direction or their class is ill-conditioned, are not settled: they are
+refitted.
 """
 
 from __future__ import annotations
@@ -115,18 +116,25 @@ def without_row(
 
 
 def _clear(spectra: Spectra, k: int, target: str, amount: float) -> bool:
-    """Whether floors have no say in a class."""
+    """Whether floors have no say in a class, whichever row of another class is left out."""
     if target != "mean":
         return True
     at = 0 if spectra.kind == "shared" else k
     if spectra.kind != "isotropic" and amount == 0:
-        return bool(spectra.scaled()[0][at].min() > CLEAR * FLOOR / LEAST_REST)
-    return bool(spectra.mean_variance[at] > CLEAR * FLOOR / LEAST_REST * spectra.typical)
+        return bool(spectra.scaled()[0][at].min() > CLEAR * FLOOR)
+    return bool(spectra.mean_variance[at] > CLEAR * FLOOR * spectra.typical)
 
 
-def _mixed(
-    values: Floats, kept: Floats, loss: Floats, length: Floats, spectra: Spectra, amount: float, target: str
-) -> Floats:
+def _above_floors(
+    lowest: Floats, mean: Floats, spectra: Spectra, target: str, scaled: bool, least: float
+) -> NDArray[np.bool_]:
+    """The same for the class's own rows: `lowest` variance and mean of the variances without each."""
+    if target != "mean":
+        return np.asarray(lowest > least)
+    return np.asarray(lowest > CLEAR * FLOOR if scaled else mean > CLEAR * FLOOR * spectra.typical)
+
+
+def _mixed(values: Floats, kept: Floats, loss: Floats, length: Floats, amount: float, target: str) -> Floats:
     """Variances before the rank-one part is taken out: shrunk, (rows, n_features)."""
     plain = (1 - amount) * kept[:, None] * np.maximum(values, 0.0)
     if amount == 0:
@@ -154,16 +162,19 @@ def _own_class(
             shrunk = amount * (mean[:, None] if target != "identity" else 1.0) if amount else 0.0
             variance = (1 - amount) * (plain - loss[:, None] * squares) + shrunk
         sound = (variance > LEAST_REST * plain).all(axis=1)
+        lowest = np.where(spectra.inert & scaled, np.inf, variance).min(axis=1)
         form = kept**2 * (squares / variance).sum(axis=1)
         logdet = np.log(variance).sum(axis=1)
     else:
-        variance = _mixed(values, kept, loss, length, spectra, amount, target)
+        variance = _mixed(values, kept, loss, length, amount, target)
         plain_form = (squares / variance).sum(axis=1)
         rest = 1 - (1 - amount) * loss * plain_form
+        sound = rest > LEAST_REST
         # A - u u' is at least (1 - h) A, and so are its eigenvalues.
-        sound = (rest > LEAST_REST) & (rest * variance.min(axis=1) > least)
+        lowest = rest * variance.min(axis=1)
         form = kept**2 * plain_form / rest
         logdet = np.log(variance).sum(axis=1) + np.log(rest)
+    sound &= _above_floors(lowest, kept * values.mean() - loss * length / len(values), spectra, target, scaled, least)
     return -0.5 * (logdet + _units(spectra, scaled, kept) + form), sound
 
 
@@ -182,7 +193,8 @@ def _all_classes(
     rest_of_all = whole.total - own.weight
     kept = whole.total / rest_of_all
     loss = own.weight * own.kept / rest_of_all
-    variance = _mixed(values, kept, loss, (own.turned**2).sum(axis=1), spectra, amount, target)
+    length = (own.turned**2).sum(axis=1)
+    variance = _mixed(values, kept, loss, length, amount, target)
     weighted = own.turned / variance
     rest = 1 - (1 - amount) * loss * (weighted * own.turned).sum(axis=1)
     logdet = np.log(variance).sum(axis=1) + np.log(rest) + _units(spectra, scaled, kept)
@@ -196,4 +208,6 @@ def _all_classes(
         cross = (weighted * turned).sum(axis=1)
         form = (turned**2 / variance).sum(axis=1) + (1 - amount) * loss * cross**2 / rest
         answer[:, j] = -0.5 * (logdet + form)
-    return answer, rest > LEAST_REST
+    mean = kept * values.mean() - loss * length / len(values)
+    clear = _above_floors(rest * variance.min(axis=1), mean, spectra, target, scaled, 0.0)
+    return answer, (rest > LEAST_REST) & clear

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from tonari import _core
 from tonari.base.errors import ModelFileError, TonariError, UsageError
 from tonari.base.held_out import RESPONSES, Block, Candidate, Refusal, Splits
+from tonari.base.parameters import plain_params
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_choice, check_number, check_rows
+from tonari.base.validation import check_choice, check_number, check_rows, check_weighted_rows
 from tonari.discriminant_analysis.densities import posterior
 from tonari.discriminant_analysis.fisher import Discriminant, Shapes, discriminant
 from tonari.discriminant_analysis.held_out import Table, without
-from tonari.discriminant_analysis.normal import labelled_rows, plain_params
 from tonari.discriminant_analysis.sums import Sums, TrainingSums, sums_of
 
 _LEARNED = ("coef_", "intercept_", "means_", "priors_", "classes_")
@@ -106,7 +106,7 @@ class LinearDiscriminantAnalysis(
         self : LinearDiscriminantAnalysis
         """
         self._check_parameters()
-        rows, classes, codes, weights = labelled_rows(self, X, y, sample_weight)
+        rows, classes, codes, weights = check_weighted_rows(self, X, y, sample_weight)
         if len(rows) < 2:
             raise UsageError(f"Found array with {len(rows)} sample(s) while a minimum of 2 is required.")
         sums = sums_of(rows, codes, len(classes), weights, thread_count(None))
@@ -184,8 +184,7 @@ class LinearDiscriminantAnalysis(
         ndarray of shape (n_rows,)
         """
         scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        return np.asarray(self.classes_[_winners(scores, len(self.classes_))])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of every class.
@@ -284,7 +283,7 @@ class LinearDiscriminantAnalysis(
         Block
         """
         try:
-            found = labelled_rows(clone(self), X, y, fit_params.get("sample_weight"))
+            found = check_weighted_rows(clone(self), X, y, fit_params.get("sample_weight"))
             table = Table(*found, tuple(responses), thread_count(None))
             count = len(table.classes)
             training = TrainingSums(table.rows, table.codes, count, table.weights, splits, table.threads)
@@ -293,10 +292,9 @@ class LinearDiscriminantAnalysis(
         except (ValueError, TypeError) as error:
             raise Refusal(f"the table as a whole does not pass validation ({error})") from error
         learners = [clone(self).set_params(**candidate) for candidate in candidates]
+        parts: Iterable[Sums] = training
         if whole is not None:
             parts = (without(table, whole, int(splits.test(split)[0])) for split in range(len(splits)))
-        else:
-            parts = iter(training)
         for split, sums in enumerate(parts):
             if whole is None and not Shapes.well_conditioned(sums):
                 sums = training.directly(split)
@@ -406,8 +404,7 @@ def _answers(table: Table, splits: Splits, split: int, sums: Sums, learners: Seq
         scores = scores[0] if len(scores) == 1 else np.ascontiguousarray(scores.T)
         responses: dict[str, Any] = {}
         if "predict" in table.wants:
-            codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
-            responses["predict"] = codes.astype(np.int32)[None]
+            responses["predict"] = _winners(scores, len(classes))[None]
         if "decision_function" in table.wants:
             responses["decision_function"] = scores[None]
         if "predict_proba" in table.wants:
@@ -418,9 +415,14 @@ def _answers(table: Table, splits: Splits, split: int, sums: Sums, learners: Seq
 def _scores(rows: NDArray[Any], coef: NDArray[Any], intercept: NDArray[Any]) -> NDArray[np.float64]:
     """(outputs, rows); every row by itself, so that batches change nothing."""
     scores = np.empty((len(coef), len(rows)))
-    given = (np.ascontiguousarray(part, dtype=np.float64) for part in (coef, intercept))
-    _core.linear_scores(rows, *given, scores, thread_count(None))
+    coef, intercept = (np.ascontiguousarray(part, dtype=np.float64) for part in (coef, intercept))
+    _core.linear_scores(rows, coef, intercept, scores, thread_count(None))
     return scores
+
+
+def _winners(scores: NDArray[np.float64], classes: int) -> NDArray[np.int32]:
+    codes = (scores > 0) & (classes > 1) if scores.ndim == 1 else scores.argmax(axis=1)
+    return np.asarray(codes, dtype=np.int32)
 
 
 def _both(scores: NDArray[np.float64]) -> NDArray[np.float64]:

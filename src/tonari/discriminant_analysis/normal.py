@@ -8,47 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from tonari.base.errors import DataError, ModelFileError, TonariError, UsageError
+from tonari.base.errors import ModelFileError, TonariError, UsageError
+from tonari.base.parameters import plain_params
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_rows, dense
+from tonari.base.validation import check_rows
 from tonari.discriminant_analysis.densities import Densities, posterior, scores_of
-
-Labelled = tuple[NDArray[Any], NDArray[Any], NDArray[np.int32], NDArray[np.float64] | None]
-
-
-def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Labelled:
-    """Validate a table with one column of labels, and weights.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array-like
-    y : array-like
-    sample_weight : array-like or None
-    reset : bool, default=True
-
-    Returns
-    -------
-    rows : ndarray of float32 or float64
-    classes : ndarray
-    codes : ndarray of int32
-    weights : ndarray of float64, or None
-    """
-    X, y = validate_data(
-        estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-    )  # fmt: skip
-    check_classification_targets(y)
-    rows = dense(X)
-    classes, codes = np.unique(y, return_inverse=True)
-    weights = None
-    if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        if not (weights > 0).any():
-            raise DataError("All sample weights are zero: no row counts.", "Give at least one row a positive weight.")
-    return rows, classes, codes.astype(np.int32), weights
 
 
 def log_priors_of(priors: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,7 +61,7 @@ class NormalClassifier(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         assert found is not None
         if len(self._present) == len(self.classes_):
-            return found[0]
+            return np.asarray(found[0])
         scores = np.full((len(rows), len(self.classes_)), -np.inf)
         scores[:, self._present] = found[0]
         return scores
@@ -228,35 +194,3 @@ class NormalClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = dim
         if "feature_names" in arrays:
             self.feature_names_in_ = np.asarray(arrays["feature_names"], dtype=object)
-
-
-def plain_params(estimator: Any) -> dict[str, Any]:
-    """Parameters as a model file holds them: numbers, texts and lists; ``n_jobs`` belongs to the machine.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    Returns
-    -------
-    dict
-    """
-    params = {}
-    for name, value in estimator.get_params(deep=False).items():
-        given = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        if isinstance(given, tuple):
-            given = list(given)
-        if not _plain(given):
-            raise UsageError(
-                f"A model file holds no code, and {name}={value!r} is code.",
-                "Use one of the named choices, or keep the model in memory.",
-            )
-        if name != "n_jobs":
-            params[name] = given
-    return params
-
-
-def _plain(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(_plain(item) for item in value)
-    return isinstance(value, str | int | float | bool | type(None))

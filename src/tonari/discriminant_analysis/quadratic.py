@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf
 
 from tonari.base.errors import UsageError
-from tonari.base.validation import check_choice, check_number
+from tonari.base.validation import check_choice, check_number, check_weighted_rows
 from tonari.discriminant_analysis.densities import Densities, Spectra
 from tonari.discriminant_analysis.held_out import HeldOutDensities
-from tonari.discriminant_analysis.normal import NormalClassifier, labelled_rows, log_priors_of
+from tonari.discriminant_analysis.normal import NormalClassifier, log_priors_of
 from tonari.discriminant_analysis.sums import Sums, sums_of
 
 
@@ -79,37 +78,30 @@ class QuadraticDiscriminantAnalysis(HeldOutDensities, NormalClassifier):
         self.tol = tol
         self.covariance_estimator = covariance_estimator
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Sum the rows of every class and derive the densities.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weight k counts as k copies; classes without weight are left out.
 
         Returns
         -------
         self : QuadraticDiscriminantAnalysis
         """
         self._check_parameters()
-        rows, classes, codes, weights = labelled_rows(self, X, y, sample_weight)
-        sums = sums_of(rows, codes, len(classes), weights, self._threads())
-        kept = np.flatnonzero(sums.weight > 0)
-        self.classes_, sums = classes[kept], sums[kept]
+        rows, self.classes_, codes, _ = check_weighted_rows(self, X, y, None)
+        count = len(self.classes_)
+        sums = sums_of(rows, codes, count, None, self._threads())
         _check_classes(self.classes_, sums)
-        self._present = np.arange(len(self.classes_))
+        self._present = np.arange(count)
         self._log_priors = log_priors_of(self.priors, sums.weight)
         if self._needs_rows(self.get_params(deep=False)):
-            if weights is not None:
-                raise UsageError("Sample weights do not go with an estimator of covariances.", "Leave one out.")
-            matrices = [
-                estimated(rows[codes == k], self.shrinkage, self.covariance_estimator) for k in kept
-            ]  # fmt: skip
+            matrices = [estimated(rows[codes == k], self.shrinkage, self.covariance_estimator) for k in range(count)]
             spectra = Spectra(sums, "full")
             spectra.matrix = np.array(matrices)
-            self._densities = spectra.mixed(np.zeros(1), np.zeros(len(kept)))
+            self._densities = spectra.mixed(np.zeros(1), np.zeros(count))
         else:
             ((_, self._densities),) = self._candidates(Spectra(sums, "full"), np.array([self._amount()]))
         complaint = self._complaint(self._densities, 0, sums, self.classes_)
@@ -186,13 +178,13 @@ class QuadraticDiscriminantAnalysis(HeldOutDensities, NormalClassifier):
                 continue
             message = f"The covariance matrix of class {label} is not full rank. "
             if few:
-                return scipy.linalg.LinAlgError(
+                return np.linalg.LinAlgError(
                     message + "When using `solver='svd'` the number of samples in each class should be more than the "
                     f"number of features, but class {label} has {sums.weight[k]:g} samples and {dim} features. Try "
                     "using `solver='eigen'` and setting the parameter `shrinkage` for regularization."
                 )
             name = "shrinkage" if self.solver == "eigen" else "reg_param"
-            return scipy.linalg.LinAlgError(f"{message}Increase the value of `{name}` to reduce the collinearity.")
+            return np.linalg.LinAlgError(f"{message}Increase the value of `{name}` to reduce the collinearity.")
         return None
 
     def _settles(self, sums: Sums) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,8 @@ class Sums:
     mean: NDArray[np.float64]
     scatter: NDArray[np.float64]
 
-    def __getitem__(self, which: object) -> Sums:
-        return Sums(self.weight[which], self.mean[which], self.scatter[which])  # type: ignore[index]
+    def __getitem__(self, which: Any) -> Sums:
+        return Sums(self.weight[which], self.mean[which], self.scatter[which])
 
     @property
     def total(self) -> float:
