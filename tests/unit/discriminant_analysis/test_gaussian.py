@@ -26,7 +26,7 @@ def _table(rows: int = 90, dim: int = 5, classes: int = 3, seed: int = 0) -> tup
     return np.einsum("ij,ijk->ik", rng.normal(size=(rows, dim)), turns[y]) + 2 * rng.normal(size=(classes, dim))[y], y
 
 
-@pytest.mark.parametrize(("kind", "shrinkage"), itertools.product(KINDS, [0.0, 0.25, 1.0]))
+@pytest.mark.parametrize(("kind", "shrinkage"), list(itertools.product(KINDS, [0.0, 0.25, 1.0])))
 @pytest.mark.parametrize("dim", [1, 2, 7, 8, 9, 33])
 def test_the_formulas(kind: str, shrinkage: float, dim: int) -> None:
     X, y = _table(rows=40 * dim + 30, dim=dim)
