@@ -61,6 +61,13 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"shrinkage": 0.5},
     ],
     "QuadraticDiscriminantAnalysis": [{"reg_param": 0.1}, {"solver": "eigen", "shrinkage": 0.3}],
+    "LogisticRegression": [
+        {},
+        {"penalty": None},
+        {"C": 100.0, "class_weight": "balanced", "n_jobs": 2},
+        {"warm_start": True},
+    ],
+    "PerceptronClassifier": [{}, {"order": "random", "keep": "mean"}, {"keep": "last", "n_jobs": 2}],
     # "lsqr" has no transform, which checks of a transformer cannot know.
     "LinearDiscriminantAnalysis": [
         {},

@@ -1,8 +1,8 @@
 """The held-out protocol for logistic regression: all folds in step along the penalty, to a stated gradient norm.
 
-For every C the problem of all rows is solved first, by Newton from the solution for the last C. Its Hessian is near those
-of all folds, which start from where they were relative to it and take quasi-Newton steps together. What they start from
-and divide by only saves steps: each fold's own gradient, over its own training rows, says when it is done.
+For every C the problem of all rows is solved first, by Newton from the solution for the last C. Its Hessian is near
+those of all folds, which start from where they were relative to it and take quasi-Newton steps together. What they start
+from and divide by only saves steps: each fold's own gradient, over its own training rows, says when it is done.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ def _together(table: Table, splits: Splits, path: Path) -> tuple[list[list[int]]
     if np.isinf(path.Cs).any() or size > NEWTON_SIZE or count < 2:
         return [], everything
     most = int(get_config()["working_memory"] * 2**18 / (8 * len(table.codes)))
-    together, alone = [], []
+    together: list[int] = []
+    alone: list[int] = []
     weights = path.learner.row_weights(table.classes, table.codes, table.weights)
     for split in everything:
         train = splits.train(split)

@@ -29,8 +29,8 @@ class LogisticRegression(StoredLinear, HeldOutLogistic, ClassifierMixin, BaseEst
     """Logistic regression by Newton's method, with scikit-learn's parameters and objective.
 
     The objective is the mean loss, weighted, plus ``1 / (2 C n)`` times the squared coefficients, n the sum of the
-    weights; intercepts are not penalised. Every solution carries a certificate: the largest element of the gradient, which
-    is at most `tol`, or a warning says that it is not.
+    weights; intercepts are not penalised. Every solution carries a certificate: the largest element of the gradient,
+    which is at most `tol`, or a warning says that it is not.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LogisticRegression(StoredLinear, HeldOutLogistic, ClassifierMixin, BaseEst
     random_state : int, RandomState or None, default=None
         Accepted for compatibility; nothing is random here.
     solver : {"lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
-        Accepted for compatibility: every name gives the same solution, by Newton steps (L-BFGS beyond 2,000 parameters).
+        Accepted for compatibility: every name gives the same solution, by Newton's steps (L-BFGS when large).
     max_iter : int, default=100
         Steps.
     verbose : int, default=0
@@ -298,8 +298,9 @@ class LogisticRegression(StoredLinear, HeldOutLogistic, ClassifierMixin, BaseEst
     def _say(self, solution: Solution) -> None:
         if solution.separable:
             warnings.warn(
-                "A plane separates the classes, so that without a penalty larger coefficients are always better and there "
-                "is no solution; these are the first that separate. Use penalty='l2'.", ConvergenceWarning, stacklevel=3,
+                "A plane separates the classes, so that without a penalty larger coefficients are always better and "
+                "there is no solution; these are the first that separate. Use penalty='l2'.",
+                ConvergenceWarning, stacklevel=3,
             )  # fmt: skip
         elif solution.norm > self.tol:
             warnings.warn(

@@ -112,7 +112,6 @@ class DenseRows:
         _core.linear_hessian(self.table, self.codes, weights[None], coef[None], found, self.threads)
         return found
 
-
     def quarter_gram(self, weights: Floats) -> Floats:
         """A quarter of the weighted Gram matrix: no Hessian of two classes is larger (Boehning 1992)."""
         found = np.empty((self.width, self.width))

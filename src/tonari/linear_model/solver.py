@@ -129,7 +129,8 @@ def solver_of(hessian: Floats, outputs: int, dim: int, l2: float) -> Solve:
     scale = 1.0 / np.sqrt(diagonal)
     hessian *= scale[:, None]
     hessian *= scale
-    ridge = 1e-14
+    # Without a penalty a direction may have no curvature at all; larger, rounding would not be taken for a step.
+    ridge = 1e-14 if l2 > 0 else 1e-8
     with one_blas_thread():
         while True:
             diagonal += ridge

@@ -14,7 +14,7 @@ from tonari.base.parameters import plain_params
 
 
 class StoredLinear:
-    """`predict`, and parameters and named arrays out and in; for classes with ``coef_``, ``intercept_``, ``classes_``."""
+    """`predict`, and parameters and named arrays out and in, from ``coef_``, ``intercept_`` and ``classes_``."""
 
     KIND = ""
     classes_: NDArray[Any]

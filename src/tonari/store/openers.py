@@ -17,6 +17,8 @@ OPENERS: dict[str, str] = {
     "discriminant_analysis.GaussianClassifier": "tonari.discriminant_analysis:GaussianClassifier",
     "discriminant_analysis.LinearDiscriminantAnalysis": "tonari.discriminant_analysis:LinearDiscriminantAnalysis",
     "discriminant_analysis.QuadraticDiscriminantAnalysis": "tonari.discriminant_analysis:QuadraticDiscriminantAnalysis",
+    "linear_model.LogisticRegression": "tonari.linear_model:LogisticRegression",
+    "linear_model.PerceptronClassifier": "tonari.linear_model:PerceptronClassifier",
     "model_selection.TunedModel": "tonari.model_selection:TunedModel",
     "neighbors.KNeighborsClassifier": "tonari.neighbors:KNeighborsClassifier",
     "neighbors.KNeighborsRegressor": "tonari.neighbors:KNeighborsRegressor",
