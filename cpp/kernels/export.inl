@@ -41,6 +41,7 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 
 #include "kernels/codes.inl"
 #include "kernels/decide.inl"
+#include "kernels/exponential.inl"
 #include "kernels/product.inl"
 #include "kernels/project.inl"
 #include "kernels/tile.inl"
@@ -69,6 +70,8 @@ extern const Kernels TONARI_TABLE = {TONARI_TABLE_NAME,
                                      encode<float, TONARI_DOUBLES>,
                                      encode<double, TONARI_DOUBLES>,
                                      project<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
-                                     product<TONARI_DOUBLES>};
+                                     product<TONARI_DOUBLES>,
+                                     exponential,
+                                     logistic};
 
 }  // namespace tonari

@@ -70,6 +70,10 @@ inline constexpr int64_t kProductStep = 8;
 using ProductKernel = void (*)(const double* a, int64_t a_stride, const double* b, int64_t b_stride, int64_t depth,
                                int64_t rows, int64_t cols, double* c, int64_t c_stride);
 
+// exp(-a) for a >= 0, and for margins m: 1 / (1 + exp(m)) and log(1 + exp(-m)) (exponential.inl).
+using ExponentialKernel = void (*)(const double* a, int64_t count, double* out);
+using LogisticKernel = void (*)(const double* margin, int64_t count, double* wrong, double* loss);
+
 struct Kernels {
   const char* name;
   int tile_rows;                                // rows in a panel
@@ -85,6 +89,8 @@ struct Kernels {
   EncodeKernel<double> encode_f64;
   ProjectKernel project;
   ProductKernel product;
+  ExponentialKernel exponential;
+  LogisticKernel logistic;
 };
 
 extern const Kernels kernels_generic;

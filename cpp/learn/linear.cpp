@@ -2,6 +2,7 @@
 #include "learn/linear.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -37,37 +38,49 @@ int64_t rows_per_chunk(int64_t rows, int64_t chunks) {
   return std::max((size + kTileRows - 1) / kTileRows, int64_t{1}) * kTileRows;
 }
 
-struct RowLoss {
-  double loss, margin;
+// A tile of rows of one problem: scores in, residuals p - y out (columns kTileRows apart).
+class TileLoss {
+ public:
+  double* margin() { return margin_.data(); }
+  const double* loss() const { return loss_.data(); }
+
+  // One output: the score of code 1.
+  void binary(double* score, const int32_t* codes, int64_t count) {
+    for (int64_t r = 0; r < count; ++r) margin_[r] = codes[r] == 1 ? score[r] : -score[r];
+    kernels().logistic(margin_.data(), count, score, loss_.data());
+    for (int64_t r = 0; r < count; ++r) score[r] = codes[r] == 1 ? -score[r] : score[r];
+  }
+
+  void softmax(double* score, const int32_t* codes, int64_t classes, int64_t count) {
+    for (int64_t r = 0; r < count; ++r) {
+      double largest = score[r], other = -std::numeric_limits<double>::infinity();
+      for (int64_t k = 0; k < classes; ++k) {
+        const double s = score[k * kTileRows + r];
+        largest = std::max(largest, s);
+        if (k != codes[r]) other = std::max(other, s);
+      }
+      largest_[r] = largest;
+      own_[r] = score[codes[r] * kTileRows + r];
+      margin_[r] = own_[r] - other;
+      total_[r] = 0;
+    }
+    for (int64_t k = 0; k < classes; ++k) {
+      double* own = score + k * kTileRows;
+      for (int64_t r = 0; r < count; ++r) own[r] = largest_[r] - own[r];
+      kernels().exponential(own, count, own);
+      for (int64_t r = 0; r < count; ++r) total_[r] += own[r];
+    }
+    for (int64_t k = 0; k < classes; ++k)
+      for (int64_t r = 0; r < count; ++r) score[k * kTileRows + r] /= total_[r];
+    for (int64_t r = 0; r < count; ++r) {
+      score[codes[r] * kTileRows + r] -= 1.0;
+      loss_[r] = std::log(total_[r]) + largest_[r] - own_[r];
+    }
+  }
+
+ private:
+  std::array<double, kTileRows> margin_{}, loss_{}, largest_{}, own_{}, total_{};
 };
-
-// Turns the score of class 1 into p - y.
-RowLoss binary_row(double* score, int32_t code) {
-  const double s = code == 1 ? *score : -*score;
-  const double e = std::exp(-std::abs(s));
-  const double wrong = s >= 0 ? e / (1.0 + e) : 1.0 / (1.0 + e);  // probability of the other class
-  *score = code == 1 ? -wrong : wrong;
-  return {(s >= 0 ? 0.0 : -s) + std::log1p(e), s};
-}
-
-// Turns the scores of all classes, `stride` apart, into p - y.
-RowLoss softmax_row(double* score, int64_t stride, int64_t classes, int32_t code) {
-  double largest = score[0], other = -std::numeric_limits<double>::infinity();
-  for (int64_t k = 0; k < classes; ++k) {
-    const double s = score[k * stride];
-    largest = std::max(largest, s);
-    if (k != code) other = std::max(other, s);
-  }
-  const double own = score[code * stride];
-  double total = 0;
-  for (int64_t k = 0; k < classes; ++k) {
-    score[k * stride] = std::exp(score[k * stride] - largest);
-    total += score[k * stride];
-  }
-  for (int64_t k = 0; k < classes; ++k) score[k * stride] /= total;
-  score[code * stride] -= 1.0;
-  return {std::log(total) + largest - own, own - other};
-}
 
 // The upper triangle of hessian += sum_r left[r] right[r]', columns `width`.
 void add_triangle(const double* left, const double* right, int64_t width, int64_t depth, double* sum) {
@@ -106,6 +119,7 @@ void linear_gradient(const LogisticProblems& given, int threads, const Interrupt
   std::vector<AlignedVector<double>> gradients(chunks);
   parallel_for(chunks, threads, interrupt, [&](int64_t chunk, int, StopFlag&) {
     AlignedVector<double> tile(cols * kTileRows, 0.0), scores(lanes * kTileRows), rests(kTileRows * lanes);
+    TileLoss tile_loss;
     AlignedVector<double>& sum = gradients[chunk];
     sum.assign(lanes * cols, 0.0);
     const int64_t last = std::min(rows, (chunk + 1) * step);
@@ -116,19 +130,19 @@ void linear_gradient(const LogisticProblems& given, int threads, const Interrupt
       kernels().product(left.data(), lanes, tile.data(), kTileRows, cols, lanes, kTileRows, scores.data(), kTileRows);
       for (int64_t p = 0; p < problems; ++p) {
         const double* weights = given.weights.row(p) + first;
+        double* score = scores.data() + p * outputs * kTileRows;
+        if (outputs == 1)
+          tile_loss.binary(score, given.codes.data() + first, count);
+        else
+          tile_loss.softmax(score, given.codes.data() + first, outputs, count);
         for (int64_t r = 0; r < count; ++r) {
-          double* score = scores.data() + p * outputs * kTileRows + r;
-          double* rest = rests.data() + r * lanes + p * outputs;
-          if (weights[r] == 0) {
-            std::fill_n(rest, outputs, 0.0);
-            continue;
-          }
-          const int32_t code = given.codes[first + r];
-          const RowLoss row = outputs == 1 ? binary_row(score, code) : softmax_row(score, kTileRows, outputs, code);
-          losses[chunk * problems + p] += weights[r] * row.loss;
-          margins[chunk * problems + p] = std::min(margins[chunk * problems + p], row.margin);
-          for (int64_t o = 0; o < outputs; ++o) rest[o] = weights[r] * score[o * kTileRows];
+          if (weights[r] == 0) continue;
+          losses[chunk * problems + p] += weights[r] * tile_loss.loss()[r];
+          margins[chunk * problems + p] = std::min(margins[chunk * problems + p], tile_loss.margin()[r]);
         }
+        for (int64_t o = 0; o < outputs; ++o)
+          for (int64_t r = 0; r < count; ++r)
+            rests[r * lanes + p * outputs + o] = weights[r] * score[o * kTileRows + r];
       }
       kernels().product(rests.data(), lanes, given.rows.row(first), cols, count, lanes, cols, sum.data(), cols);
     }
@@ -156,16 +170,16 @@ void linear_hessian(const LogisticProblems& given, int threads, const InterruptC
     AlignedVector<double> tile(cols * kTileRows, 0.0), scores(outputs * kTileRows, 0.0);
     transpose_tile(given.rows, first, count, tile.data());
     kernels().product(left.data(), outputs, tile.data(), kTileRows, cols, outputs, kTileRows, scores.data(), kTileRows);
+    // Residuals as if all codes were 0 are the probabilities, but for p - 1 of class 0 itself.
+    TileLoss tile_loss;
+    const std::array<int32_t, kTileRows> zeros{};
+    if (outputs == 1)
+      tile_loss.binary(scores.data(), zeros.data(), count);
+    else
+      tile_loss.softmax(scores.data(), zeros.data(), outputs, count);
     for (int64_t r = 0; r < count; ++r) {
-      double* score = scores.data() + r;
-      // Residuals of code 0 are p itself, and p - 1 for class 0.
-      if (outputs == 1) {
-        binary_row(score, 0);
-      } else {
-        softmax_row(score, kTileRows, outputs, 0);
-        score[0] += 1.0;
-      }
-      for (int64_t o = 0; o < outputs; ++o) chance[(first + r) * outputs + o] = score[o * kTileRows];
+      if (outputs > 1) scores[r] += 1.0;
+      for (int64_t o = 0; o < outputs; ++o) chance[(first + r) * outputs + o] = scores[o * kTileRows + r];
     }
   });
   const int64_t pairs = outputs * (outputs + 1) / 2;

@@ -1,14 +1,13 @@
 """The held-out protocol for logistic regression: all folds in step along the penalty, to a stated gradient norm.
 
 For every C the problem of all rows is solved first, by Newton from the solution for the last C. Its Hessian is near
-those of all folds, which start from where they were relative to it and take quasi-Newton steps together. What they start
-from and divide by only saves steps: each fold's own gradient, over its own training rows, says when it is done.
+those of all folds, which start from where they were relative to it and take quasi-Newton steps together. What they
+start from and divide by only saves steps: each fold's own gradient, over its own training rows, says when it is done.
 """
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from tonari.base.held_out import RESPONSES, Block, Candidate, Refusal, Splits
 from tonari.base.threads import thread_count
@@ -27,7 +25,9 @@ from tonari.linear_model.solver import NEWTON_SIZE, Objective, Solution, minimis
 
 #: Steps go on until the gradient is so much smaller than `tol`: Newton gets there in one more, and shared and single
 #: fits then agree to more digits than tol asks for.
-BEYOND_TOL = 1e-3
+BEYOND_TOL = 1e-2
+#: The gradient to which the problem of all rows is solved: it only says where to start and what to divide by.
+NEAR = 1e-3
 #: Training parts that walk along the penalty together; more would not fit the processor's caches.
 TOGETHER = 32
 #: Passes over the rows after which a fold that has not arrived is solved by itself.
@@ -179,22 +179,38 @@ def _walk(table: Table, splits: Splits, batch: list[int], path: Path) -> Iterato
     middle = weights.mean(axis=0)
     middle /= middle.sum()
     goal = learner.tol * BEYOND_TOL
-    centre = np.zeros((outputs, rows.width))
+    centre = last_centre = np.zeros((outputs, rows.width))
     coefs = np.zeros((len(batch), outputs, rows.width))
-    for C, candidate in zip(path.Cs.tolist(), path.candidates.tolist(), strict=True):
-        whole = Objective(rows, middle, float(np.mean(1.0 / (C * totals))))
-        found = minimise(whole, centre, goal, int(learner.max_iter))
-        divide = whole.newton_metric(found.coef)
-        starts = coefs + (found.coef - centre)
-        centre = found.coef
+    steps = _relative_steps(path.Cs)
+    found_for: list[list[Solution]] = []
+    for number, C in enumerate(path.Cs.tolist()):
         strengths = 1.0 / (C * totals)
+        # Along log C solutions move smoothly: the next one is looked for where the last two point.
+        ahead = steps[number]
+        whole = Objective(rows, middle, float(strengths.mean()))
+        found = minimise(whole, centre + ahead * (centre - last_centre), NEAR, int(learner.max_iter))
+        starts = found.coef + (coefs - centre)
+        centre, last_centre = found.coef, centre
+        divide = found.divide or whole.newton_metric(centre)
         solutions = minimise_together(rows, weights, strengths, starts, divide, goal, PASSES)
-        for i, split in enumerate(batch):
+        coefs = np.empty_like(coefs)
+        for i in range(len(batch)):
             if solutions[i].norm > goal:
                 problem = Objective(rows, weights[i], float(strengths[i]))
                 solutions[i] = minimise(problem, solutions[i].coef, goal, int(learner.max_iter))
             coefs[i] = solutions[i].coef
-            yield _block(table, splits, split, path, [candidate], [solutions[i]], table.classes)
+        found_for.append(solutions)
+    for i, split in enumerate(batch):
+        yield from _blocks(table, splits, split, path, [solutions[i] for solutions in found_for], table.classes)
+
+
+def _relative_steps(Cs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each step along log C, how many times the one before it; 0 where there is none, at most 2."""
+    logs = np.log(Cs)
+    before = np.diff(logs[:-1])
+    found = np.zeros(len(Cs))
+    found[2:] = np.divide(np.diff(logs[1:]), before, out=np.zeros_like(before), where=before > 0)
+    return np.minimum(found, 2.0)
 
 
 def _alone(table: Table, splits: Splits, split: int, path: Path) -> Iterator[Block]:
@@ -213,27 +229,33 @@ def _alone(table: Table, splits: Splits, split: int, path: Path) -> Iterator[Blo
     except ValueError as error:
         yield Block(split, path.candidates, splits.test(split), None, {}, error)
         return
-    for candidate, solution in zip(path.candidates.tolist(), solutions, strict=True):
-        yield _block(table, splits, split, path, [candidate], [solution], classes)
+    yield from _blocks(table, splits, split, path, solutions, classes)
 
 
-def _block(
-    table: Table, splits: Splits, split: int, path: Path, candidates: list[int], solutions: list[Solution],
-    classes: NDArray[Any],
-) -> Block:  # fmt: skip
-    learner, dim = path.learner, table.rows.shape[1]
+def _blocks(
+    table: Table, splits: Splits, split: int, path: Path, solutions: list[Solution], classes: NDArray[Any]
+) -> Iterator[Block]:
+    """What the solutions answer on the held-out rows, in portions that fit in a quarter of the working memory."""
     held = splits.test(split)
+    rows = table.rows[held]
+    step = max(1, int(get_config()["working_memory"] * 2**18 / (32 * len(held) * len(classes))))
+    for first in range(0, len(solutions), step):
+        some = slice(first, first + step)
+        answers = _answers(table, rows, path.learner, solutions[some])
+        yield Block(split, path.candidates[some], held, classes, answers)
+
+
+def _answers(table: Table, rows: Any, learner: Any, solutions: list[Solution]) -> dict[str, Any]:
+    dim, held = rows.shape[1], rows.shape[0]
     for solution in solutions:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", ConvergenceWarning)
-            learner._say(solution)
+        learner._say(solution)
     coef = np.concatenate([solution.coef[:, :dim] for solution in solutions])
     intercept = np.zeros(len(coef))
     if learner.fit_intercept:
         intercept = np.concatenate([solution.coef[:, dim] for solution in solutions])
-    found = scores(table.rows[held], coef, intercept, table.threads)
+    found = scores(rows, coef, intercept, table.threads)
     outputs = len(coef) // len(solutions)
-    by_candidate = found.reshape(len(solutions), outputs, len(held))
+    by_candidate = found.reshape(len(solutions), outputs, held)
     decision = by_candidate[:, 0] if outputs == 1 else np.ascontiguousarray(by_candidate.transpose(0, 2, 1))
     responses: dict[str, Any] = {}
     if "predict" in table.wants:
@@ -243,7 +265,7 @@ def _block(
         responses["predict_proba"] = np.stack([np.exp(log_chances(one)) for one in decision])
     if "decision_function" in table.wants:
         responses["decision_function"] = decision
-    return Block(split, np.array(candidates, dtype=np.intp), held, classes, responses)
+    return responses
 
 
 def log_chances(decision: NDArray[np.float64]) -> NDArray[np.float64]:

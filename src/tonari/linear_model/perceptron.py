@@ -30,8 +30,8 @@ class PerceptronClassifier(StoredLinear, ClassifierMixin, BaseEstimator):
 
     One step per row, ``w += (y - sign(w'x)) / 2 * x`` with ``sign(0) = +1`` and a 1 before every row; of more than two
     classes each against the rest. It stops as soon as no training row is on the wrong side, which happens after
-    finitely many steps if a plane separates the classes; otherwise after `max_epochs`. (scikit-learn's ``Perceptron`` is another
-    form: stochastic gradient descent with penalties and a tolerance.)
+    finitely many steps if a plane separates the classes, otherwise after `max_epochs`. scikit-learn's ``Perceptron``
+    is another form: stochastic gradient descent with penalties and a tolerance.
 
     Parameters
     ----------

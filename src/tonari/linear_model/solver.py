@@ -47,12 +47,15 @@ class Solution:
     steps : int
     separable : bool
         Whether it was stopped because the classes are separable and nothing penalises large coefficients.
+    divide : callable or None
+        Division by the Hessian of the last step, where Newton's method was used.
     """
 
     coef: Floats
     norm: float
     steps: int
     separable: bool = False
+    divide: Solve | None = None
 
 
 class Objective:
@@ -130,7 +133,7 @@ def solver_of(hessian: Floats, outputs: int, dim: int, l2: float) -> Solve:
     hessian *= scale[:, None]
     hessian *= scale
     # Without a penalty a direction may have no curvature at all; larger, rounding would not be taken for a step.
-    ridge = 1e-14 if l2 > 0 else 1e-8
+    ridge = 1e-14 if l2 > 0 else 1e-7
     with one_blas_thread():
         while True:
             diagonal += ridge
@@ -169,13 +172,14 @@ def minimise(problem: Objective, start: Floats, goal: float, most: int) -> Solut
     memory = _Memory()
     coef = start.copy()
     value, gradient, margin = problem.value(coef)
+    divide: Solve | None = metric
     for step in range(most + 1):
         norm = float(np.abs(gradient).max())
         separable = problem.l2 == 0 and margin > 0
         if norm <= goal or separable or step == most:
-            return Solution(coef, norm, step, separable)
+            return Solution(coef, norm, step, separable, divide if small else None)
         divide = problem.newton_metric(coef) if metric is None else metric
-        direction = -(divide(gradient) if small else memory.divided(gradient, divide))
+        direction = -(divide(gradient) if small else memory.after(divide(memory.before(gradient))))
         promised = float((direction * gradient).sum())
         length = 1.0
         for _ in range(HALVINGS):
@@ -222,11 +226,17 @@ def minimise_together(
         still = []
         for i, p in enumerate(live):
             value, gradient = problems[p].penalised(float(losses[i]), gradients[i], runs[p].trial)
-            if runs[p].advance(value, gradient, divide, goal):
+            if runs[p].judge(value, gradient, goal):
                 still.append(p)
         live = still
         if not live:
             break
+        # One division for all of them: its matrix is read once.
+        moving = [(runs[p], rest) for p in live if (rest := runs[p].rest) is not None]
+        if moving:
+            divided = divide(np.stack([rest for _, rest in moving]))
+            for (run, _), part in zip(moving, divided, strict=True):
+                run.turn(part)
     return [Solution(run.coef, run.norm, run.steps) for run in runs]
 
 
@@ -235,22 +245,27 @@ class _Memory:
 
     def __init__(self) -> None:
         self._pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)
+        self._shares: list[float] = []
 
     def add(self, step: Floats, change: Floats) -> None:
         curvature = float((step * change).sum())
         if curvature > 1e-14 * float(np.sqrt((step * step).sum() * (change * change).sum())):
             self._pairs.append((step, change, curvature))
 
-    def divided(self, gradient: Floats, divide: Solve) -> Floats:
-        """Gradient over the metric that the pairs have corrected: Nocedal's two loops."""
+    def before(self, gradient: Floats) -> Floats:
+        """The first of Nocedal's two loops: what is left to be divided by the metric."""
         rest = gradient.copy()
-        shares = []
+        self._shares = []
         for step, change, curvature in reversed(self._pairs):
             share = float((step * rest).sum()) / curvature
             rest -= share * change
-            shares.append(share)
-        found = divide(rest)
-        for (step, change, curvature), share in zip(self._pairs, reversed(shares), strict=True):
+            self._shares.append(share)
+        return rest
+
+    def after(self, divided: Floats) -> Floats:
+        """The second loop: the gradient over the metric as the pairs have corrected it."""
+        found = divided
+        for (step, change, curvature), share in zip(self._pairs, reversed(self._shares), strict=True):
             found = found + step * (share - float((change * found).sum()) / curvature)
         return found
 
@@ -262,6 +277,7 @@ class _Run:
         self.coef = self.trial = start
         self.norm = np.inf
         self.steps = 0
+        self.rest: Floats | None = None
         self._memory = _Memory()
         self._value = np.inf
         self._gradient: Floats | None = None
@@ -270,8 +286,9 @@ class _Run:
         self._length = 1.0
         self._halved = 0
 
-    def advance(self, value: float, gradient: Floats, divide: Solve, goal: float) -> bool:
-        """Take or shorten the step that was tried; whether there is another to try."""
+    def judge(self, value: float, gradient: Floats, goal: float) -> bool:
+        """Take or shorten the step that was tried; whether it goes on. `rest` waits to be divided if it was taken."""
+        self.rest = None
         if self._gradient is not None:
             if not _good(self._value, value, self._length * self._promised, self._gradient, gradient):
                 self._halved += 1
@@ -284,15 +301,16 @@ class _Run:
         self.norm = float(np.abs(gradient).max())
         if self.norm <= goal:
             return False
-        self._direction = -self._memory.divided(gradient, divide)
-        self._promised = float((self._direction * gradient).sum())
-        if self._promised >= 0:
-            self._memory = _Memory()
-            self._direction = -divide(gradient)
-            self._promised = float((self._direction * gradient).sum())
+        self.rest = self._memory.before(gradient)
+        return True
+
+    def turn(self, divided: Floats) -> None:
+        """Set out along the direction that the division gives."""
+        assert self._gradient is not None
+        self._direction = -self._memory.after(divided)
+        self._promised = float((self._direction * self._gradient).sum())
         self._length, self._halved = 1.0, 0
         self.trial = self.coef + self._direction
-        return True
 
 
 def _good(before: float, after: float, promised: float, gradient: Floats, slope: Floats) -> bool:
