@@ -80,7 +80,7 @@ def _compare(
         np.testing.assert_array_equal(block.classes, model.classes_)
         np.testing.assert_allclose(found, expected, rtol=0, atol=bound * size.max(), err_msg=str(what))
     if "predict" in responses:
-        ordered = np.sort(scores.reshape(len(rows), -1), axis=1)
+        ordered = np.sort(scores.reshape(len(scores), -1), axis=1)
         gap = np.abs(scores) if scores.ndim == 1 else ordered[:, -1] - ordered[:, -2]
         clear = gap.reshape(-1) > 2 * bound * size.reshape(-1)
         labels, expected = block.predict(position, at), model.predict(rows)

@@ -33,6 +33,8 @@ MEMORY = 10
 #: Of the first decrease that a step promises, the share that it must keep.
 ENOUGH = 1e-4
 HALVINGS = 40
+#: Added to a Hessian of unit diagonal that Cholesky finds singular, or nearly so without a penalty.
+FLAT = 1e-6
 
 
 @dataclass
@@ -132,16 +134,16 @@ def solver_of(hessian: Floats, outputs: int, dim: int, l2: float) -> Solve:
     scale = 1.0 / np.sqrt(diagonal)
     hessian *= scale[:, None]
     hessian *= scale
-    # Without a penalty a direction may have no curvature at all; larger, rounding would not be taken for a step.
-    ridge = 1e-14 if l2 > 0 else 1e-7
     with one_blas_thread():
-        while True:
+        for ridge in (0.0, FLAT, 1e-3):
             diagonal += ridge
             try:
                 factor = scipy.linalg.cholesky(hessian, lower=True, check_finite=False)
-                break
             except scipy.linalg.LinAlgError:
-                ridge *= 100
+                continue
+            # Without a penalty a direction may have no curvature; what rounding leaves there would be a giant step.
+            if l2 > 0 or ridge > 0 or np.diagonal(factor).min() ** 2 > FLAT**2:
+                break
 
     def solve(gradient: Floats) -> Floats:
         with one_blas_thread():
