@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import import_time, kernels, model_selection, neighbors
+from benchmarks import import_time, kernels, model_selection, neighbors, parametric
 
 
 def main(arguments: list[str]) -> int:
     """Run every benchmark with the same options; the first that fails ends it."""
     options = arguments if {"--quick", "--save", "--help", "-h"} & set(arguments) else ["--save", *arguments]
-    for benchmark in (import_time, kernels, neighbors, model_selection):
+    for benchmark in (import_time, kernels, neighbors, model_selection, parametric):
         code = benchmark.main(options)
         if code:
             return code
