@@ -32,7 +32,7 @@ class LogisticPath:
     >>> from tonari.linear_model import LogisticRegression
     >>> path = LogisticRegression().path([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], Cs=[0.1, 1.0, 10.0])
     >>> path.coef[:, 0, 0].round(2)
-    array([0.11, 0.52, 0.78])
+    array([0.09, 0.45, 0.82])
     """
 
     Cs: NDArray[np.float64]
@@ -58,7 +58,7 @@ class PerceptronPath:
     >>> from tonari.linear_model import PerceptronClassifier
     >>> path = PerceptronClassifier(4, keep="last").path([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 0, 1])
     >>> path.errors[:, 0]
-    array([1, 2, 1, 0])
+    array([2, 1, 0, 0])
     """
 
     epochs: NDArray[np.int64]

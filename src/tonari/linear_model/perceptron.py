@@ -68,7 +68,7 @@ class PerceptronClassifier(StoredLinear, ClassifierMixin, BaseEstimator):
     --------
     >>> from tonari.linear_model import PerceptronClassifier
     >>> model = PerceptronClassifier().fit([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 0, 0, 1])
-    >>> model.predict([[0.9, 0.9], [0.1, 0.9]])
+    >>> model.predict([[1.2, 0.9], [0.1, 0.9]])
     array([1, 0])
     >>> bool(model.separable_[0]), int(model.errors_[0])
     (True, 0)
