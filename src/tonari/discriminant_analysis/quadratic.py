@@ -91,22 +91,23 @@ class QuadraticDiscriminantAnalysis(HeldOutDensities, NormalClassifier):
         self : QuadraticDiscriminantAnalysis
         """
         self._check_parameters()
-        rows, self.classes_, codes, _ = check_weighted_rows(self, X, y, None)
-        count = len(self.classes_)
+        rows, classes, codes, _ = check_weighted_rows(self, X, y, None)
+        count = len(classes)
         sums = sums_of(rows, codes, count, None, self._threads())
-        _check_classes(self.classes_, sums)
-        self._present = np.arange(count)
-        self._log_priors = log_priors_of(self.priors, sums.weight)
+        _check_classes(classes, sums)
+        log_priors = log_priors_of(self.priors, sums.weight)
+        spectra = Spectra(sums, "full")
         if self._needs_rows(self.get_params(deep=False)):
             matrices = [estimated(rows[codes == k], self.shrinkage, self.covariance_estimator) for k in range(count)]
-            spectra = Spectra(sums, "full")
             spectra.matrix = np.array(matrices)
-            self._densities = spectra.mixed(np.zeros(1), np.zeros(count))
+            densities = spectra.mixed(np.zeros(1), np.zeros(count))
         else:
-            ((_, self._densities),) = self._candidates(Spectra(sums, "full"), np.array([self._amount()]))
-        complaint = self._complaint(self._densities, 0, sums, self.classes_)
+            ((_, densities),) = self._candidates(spectra, np.array([self._amount()]))
+        complaint = self._complaint(densities, 0, sums, classes)
         if complaint is not None:
             raise complaint
+        self.classes_, self._present = classes, np.arange(count)
+        self._densities, self._log_priors = densities, log_priors
         self._describe(sums.mean)
         return self
 
