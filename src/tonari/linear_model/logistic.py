@@ -144,7 +144,7 @@ class LogisticRegression(StoredLinear, HeldOutLogistic, ClassifierMixin, BaseEst
         self.classes_ = classes
         self.coef_ = np.ascontiguousarray(solution.coef[:, :dim])
         self.intercept_ = solution.coef[:, dim].copy() if self.fit_intercept else np.zeros(outputs)
-        self.n_iter_ = np.array([max(solution.steps, 1)], dtype=np.int32)
+        self.n_iter_ = np.array([solution.steps], dtype=np.int32)
         self.gradient_norm_ = solution.norm
         self.separable_ = solution.separable
         return self

@@ -50,7 +50,8 @@ def scores(rows: Any, coef: NDArray[Any], intercept: NDArray[Any], threads: int)
     -------
     ndarray of float64, shape (n_outputs, n_rows)
     """
-    coef, intercept = (np.ascontiguousarray(part, dtype=np.float64) for part in (coef, intercept))
+    coef = np.ascontiguousarray(coef, dtype=np.float64)
+    intercept = np.ascontiguousarray(np.broadcast_to(intercept, len(coef)), dtype=np.float64)
     if sparse.issparse(rows):
         return np.ascontiguousarray((rows @ coef.T + intercept).T)
     found = np.empty((len(coef), len(rows)))
