@@ -66,7 +66,7 @@ class GaussianClassifier(HeldOutDensities, NormalClassifier):
     """
 
     KIND = "discriminant_analysis.GaussianClassifier"
-    _WEIGHTS = frozenset({"sample_weight"})
+    _WEIGHTS = ("sample_weight",)
     _sums: Sums
 
     def __init__(

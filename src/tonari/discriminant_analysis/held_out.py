@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 
-from tonari.base.held_out import RESPONSES, Block, Candidate, Refusal, Splits
+from tonari.base.held_out import Block, Candidate, Refusal, Splits, why_refused
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_weighted_rows
 from tonari.discriminant_analysis.densities import WELL_CONDITIONED, Densities, Spectra, posterior, scores_of
@@ -55,7 +55,7 @@ class HeldOutDensities:
     """`refuses` and `held_out`, mixed into classifiers; they add `_kind`, `_amount` and `_candidates`."""
 
     #: Parameters of `fit` besides X and y.
-    _WEIGHTS: frozenset[str] = frozenset()
+    _WEIGHTS: tuple[str, ...] = ()
 
     def refuses(
         self, candidates: Sequence[Candidate], splits: Splits, fit_params: Mapping[str, Any], responses: Sequence[str]
@@ -73,21 +73,10 @@ class HeldOutDensities:
         -------
         str or None
         """
-        strange = set(fit_params) - self._WEIGHTS
-        if strange:
-            return f"fit parameters ({', '.join(sorted(strange))}) are given"
+        reason = why_refused(self, candidates, fit_params, responses, takes=self._WEIGHTS)
         known = self.get_params(deep=False)  # type: ignore[attr-defined]
-        for candidate in candidates:
-            unknown = set(candidate) - set(known)
-            if unknown:
-                return f"{sorted(unknown)} are no parameters of {type(self).__name__}"
-            reason = self._needs_rows({**known, **candidate})
-            if reason is not None:
-                return reason
-        for response in responses:
-            if response not in RESPONSES:
-                return f"{type(self).__name__} has no {response}"
-        return None
+        needs = (self._needs_rows({**known, **candidate}) for candidate in candidates)
+        return reason or next((need for need in needs if need is not None), None)
 
     def held_out(
         self, X: Any, y: Any, splits: Splits, candidates: Sequence[Candidate], *,

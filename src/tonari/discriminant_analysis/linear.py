@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from tonari import _core
-from tonari.base.errors import ModelFileError, TonariError, UsageError
-from tonari.base.held_out import RESPONSES, Block, Candidate, Refusal, Splits
-from tonari.base.parameters import plain_params
+from tonari.base.errors import ModelFileError, UsageError
+from tonari.base.held_out import Block, Candidate, Refusal, Splits, why_refused
+from tonari.base.stored import Stored
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_choice, check_number, check_rows, check_weighted_rows
 from tonari.discriminant_analysis.densities import posterior
@@ -27,7 +27,7 @@ _SOMETIMES = ("xbar_", "scalings_", "explained_variance_ratio_", "covariance_")
 
 
 class LinearDiscriminantAnalysis(
-    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
+    Stored, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
 ):  # fmt: skip
     """Classify by normal densities with one covariance, with scikit-learn's parameters, attributes and errors.
 
@@ -250,18 +250,10 @@ class LinearDiscriminantAnalysis(
         -------
         str or None
         """
-        strange = set(fit_params) - {"sample_weight"}
-        if strange:
-            return f"fit parameters ({', '.join(sorted(strange))}) are given"
+        reason = why_refused(self, candidates, fit_params, responses, takes=("sample_weight",))
         known = self.get_params(deep=False)
-        for candidate in candidates:
-            unknown = set(candidate) - set(known)
-            if unknown:
-                return f"{sorted(unknown)} are no parameters of {type(self).__name__}"
-            reason = self._needs_rows({**known, **candidate})
-            if reason is not None:
-                return reason
-        return next((f"{type(self).__name__} has no {name}" for name in responses if name not in RESPONSES), None)
+        needs = (self._needs_rows({**known, **candidate}) for candidate in candidates)
+        return reason or next((need for need in needs if need is not None), None)
 
     def held_out(
         self, X: Any, y: Any, splits: Splits, candidates: Sequence[Candidate], *,
@@ -336,54 +328,21 @@ class LinearDiscriminantAnalysis(
         """
         check_is_fitted(self)
         names = [*_LEARNED, *(name for name in _SOMETIMES if hasattr(self, name))]
-        state = {name.removesuffix("_"): getattr(self, name) for name in names}
-        if hasattr(self, "feature_names_in_"):
-            state["feature_names"] = self.feature_names_in_
-        return state
+        return {name.removesuffix("_"): getattr(self, name) for name in names}
 
-    def to_file_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Header (plain JSON values) and arrays of a model file.
-
-        Returns
-        -------
-        header : dict
-        arrays : dict of str to ndarray
-        """
-        return {"params": plain_params(self), "components": int(self._n_features_out)}, self.state()
-
-    @classmethod
-    def from_file_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The estimator that `to_file_parts` described.
-
-        Parameters
-        ----------
-        header : mapping
-        arrays : mapping of str to ndarray
-
-        Returns
-        -------
-        LinearDiscriminantAnalysis
-        """
-        try:
-            estimator = cls(**header["params"])
-            estimator._check_parameters()
-            for name in (*_LEARNED, *_SOMETIMES):
-                if name.removesuffix("_") in arrays or name in _LEARNED:
-                    setattr(estimator, name, np.ascontiguousarray(arrays[name.removesuffix("_")]))
-            k, dim = estimator.means_.shape
-            outputs = 1 if k == 2 else k
-            if estimator.coef_.shape != (outputs, dim) or estimator.intercept_.shape != (outputs,):
-                raise ModelFileError("coef and intercept do not fit the classes and columns.")
-            if estimator.classes_.shape != (k,) or not np.isfinite(estimator.coef_).all():
-                raise ModelFileError("coef must be finite, one line for each class.")
-            estimator.n_features_in_ = dim
-            estimator._n_features_out = int(header["components"])
-            if "feature_names" in arrays:
-                estimator.feature_names_in_ = np.asarray(arrays["feature_names"], dtype=object)
-        except (KeyError, TypeError, IndexError, ValueError) as error:
-            reason = error.message if isinstance(error, TonariError) else f"{type(error).__name__}: {error}"
-            raise ModelFileError(f"This is no {cls.KIND} as this version writes it: {reason}.") from error
-        return estimator
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._check_parameters()
+        for name in (*_LEARNED, *_SOMETIMES):
+            if name.removesuffix("_") in arrays or name in _LEARNED:
+                setattr(self, name, np.ascontiguousarray(arrays[name.removesuffix("_")]))
+        k, dim = self.means_.shape
+        outputs = 1 if k == 2 else k
+        if self.coef_.shape != (outputs, dim) or self.intercept_.shape != (outputs,) or self.classes_.shape != (k,):
+            raise ModelFileError("coef and intercept do not fit the classes and columns.")
+        if not np.isfinite(self.coef_).all():
+            raise ModelFileError("coef must be finite.")
+        self.n_features_in_ = dim
+        self._n_features_out = min(k - 1, dim) if self.n_components is None else int(self.n_components)
 
 
 def _answers(table: Table, splits: Splits, split: int, sums: Sums, learners: Sequence[Any]) -> Iterator[Block]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tonari.base.errors import ModelFileError, TonariError, UsageError
-from tonari.base.parameters import plain_params
+from tonari.base.errors import ModelFileError, UsageError
+from tonari.base.stored import Stored
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_rows
 from tonari.discriminant_analysis.densities import Densities, posterior, scores_of
@@ -40,10 +40,9 @@ def log_priors_of(priors: Any, weight: NDArray[np.float64]) -> NDArray[np.float6
         return np.asarray(np.log(given))
 
 
-class NormalClassifier(ClassifierMixin, BaseEstimator):
+class NormalClassifier(Stored, ClassifierMixin, BaseEstimator):
     """Answers from `_densities` and `_log_priors` of the classes that have rows (`_present`)."""
 
-    KIND = ""
     classes_: NDArray[Any]
     _densities: Densities
     _log_priors: NDArray[np.float64]
@@ -134,45 +133,11 @@ class NormalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         densities = self._densities
-        state: dict[str, NDArray[Any]] = {
+        return {
             "classes": self.classes_, "present": self._present.astype(np.int64), "log_priors": self._log_priors,
             "mean": densities.mean, "basis": densities.basis, "root": densities.root,
             "variance": densities.variance[0], "logdet": densities.logdet[0],
         }  # fmt: skip
-        if hasattr(self, "feature_names_in_"):
-            state["feature_names"] = self.feature_names_in_
-        return state
-
-    def to_file_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Header (plain JSON values) and arrays of a model file.
-
-        Returns
-        -------
-        header : dict
-        arrays : dict of str to ndarray
-        """
-        return {"params": plain_params(self)}, self.state()
-
-    @classmethod
-    def from_file_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The estimator that `to_file_parts` described.
-
-        Parameters
-        ----------
-        header : mapping
-        arrays : mapping of str to ndarray
-
-        Returns
-        -------
-        estimator
-        """
-        try:
-            estimator = cls(**header["params"])
-            estimator._restore(arrays)
-        except (KeyError, TypeError, IndexError, ValueError) as error:
-            reason = error.message if isinstance(error, TonariError) else f"{type(error).__name__}: {error}"
-            raise ModelFileError(f"This is no {cls.KIND} as this version writes it: {reason}.") from error
-        return estimator
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         classes, present = arrays["classes"], np.asarray(arrays["present"], dtype=np.intp)
@@ -192,5 +157,3 @@ class NormalClassifier(ClassifierMixin, BaseEstimator):
             parts["mean"], parts["basis"], parts["root"], variance, logdet, np.ones_like(logdet)
         )  # fmt: skip
         self.n_features_in_ = dim
-        if "feature_names" in arrays:
-            self.feature_names_in_ = np.asarray(arrays["feature_names"], dtype=object)

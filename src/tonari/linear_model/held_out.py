@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 
-from tonari.base.held_out import RESPONSES, Block, Candidate, Refusal, Splits
+from tonari.base.held_out import Block, Candidate, Refusal, Splits, why_refused
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_weighted_rows
 from tonari.linear_model.rows import rows_for, scores
@@ -74,15 +74,7 @@ class HeldOutLogistic:
         -------
         str or None
         """
-        strange = set(fit_params) - {"sample_weight"}
-        if strange:
-            return f"fit parameters ({', '.join(sorted(strange))}) are given"
-        known = self.get_params(deep=False)  # type: ignore[attr-defined]
-        for candidate in candidates:
-            unknown = set(candidate) - set(known)
-            if unknown:
-                return f"{sorted(unknown)} are no parameters of {type(self).__name__}"
-        return next((f"{type(self).__name__} has no {name}" for name in responses if name not in RESPONSES), None)
+        return why_refused(self, candidates, fit_params, responses, takes=("sample_weight",))
 
     def held_out(
         self, X: Any, y: Any, splits: Splits, candidates: Sequence[Candidate], *,

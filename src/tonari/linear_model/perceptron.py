@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tonari import _core
 from tonari.base.errors import DataError, ModelFileError, UsageError
-from tonari.base.held_out import Block, Candidate, Refusal, Splits
+from tonari.base.held_out import Block, Candidate, Refusal, Splits, why_refused
 from tonari.base.threads import thread_count
 from tonari.base.validation import check_choice, check_number, check_rows, check_weighted_rows
 from tonari.linear_model.path import PerceptronPath
@@ -166,15 +166,7 @@ class PerceptronClassifier(StoredLinear, ClassifierMixin, BaseEstimator):
         -------
         str or None
         """
-        if fit_params:
-            return f"fit parameters ({', '.join(fit_params)}) are given"
-        known = self.get_params(deep=False)
-        for candidate in candidates:
-            unknown = set(candidate) - set(known)
-            if unknown:
-                return f"{sorted(unknown)} are no parameters of {type(self).__name__}"
-        offered = ("predict", "decision_function")
-        return next((f"{type(self).__name__} has no {name}" for name in responses if name not in offered), None)
+        return why_refused(self, candidates, fit_params, responses, offers=("predict", "decision_function"))
 
     def held_out(
         self, X: Any, y: Any, splits: Splits, candidates: Sequence[Candidate], *,

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tonari.base.errors import ModelFileError, TonariError
-from tonari.base.parameters import plain_params
+from tonari.base.errors import ModelFileError
+from tonari.base.stored import Stored
 
 
-class StoredLinear:
+class StoredLinear(Stored):
     """`predict`, and parameters and named arrays out and in, from ``coef_``, ``intercept_`` and ``classes_``."""
 
-    KIND = ""
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
@@ -48,41 +47,7 @@ class StoredLinear:
         dict of str to ndarray
         """
         check_is_fitted(self)
-        state = {"classes": self.classes_, "coef": self.coef_, "intercept": self.intercept_}
-        if hasattr(self, "feature_names_in_"):
-            state["feature_names"] = self.feature_names_in_
-        return state
-
-    def to_file_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Header (plain JSON values) and arrays of a model file.
-
-        Returns
-        -------
-        header : dict
-        arrays : dict of str to ndarray
-        """
-        return {"params": plain_params(self)}, self.state()
-
-    @classmethod
-    def from_file_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The estimator that `to_file_parts` described.
-
-        Parameters
-        ----------
-        header : mapping
-        arrays : mapping of str to ndarray
-
-        Returns
-        -------
-        estimator
-        """
-        try:
-            estimator = cls(**header["params"])
-            estimator._restore(arrays)
-        except (KeyError, TypeError, IndexError, ValueError) as error:
-            reason = error.message if isinstance(error, TonariError) else f"{type(error).__name__}: {error}"
-            raise ModelFileError(f"This is no {cls.KIND} as this version writes it: {reason}.") from error
-        return estimator
+        return {"classes": self.classes_, "coef": self.coef_, "intercept": self.intercept_}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         classes = arrays["classes"]
@@ -96,5 +61,3 @@ class StoredLinear:
             raise ModelFileError("coef and intercept must be finite.")
         self.classes_, self.coef_, self.intercept_ = classes, coef, intercept
         self.n_features_in_ = coef.shape[1]
-        if "feature_names" in arrays:
-            self.feature_names_in_ = np.asarray(arrays["feature_names"], dtype=object)
