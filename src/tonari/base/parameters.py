@@ -27,8 +27,8 @@ def plain_params(estimator: Any) -> dict[str, Any]:
             given = list(given)
         if not _plain(given):
             raise UsageError(
-                f"A model file holds no code, and {name}={value!r} is code.",
-                "Use one of the named choices, or keep the model in memory.",
+                f"A model file holds numbers, texts and lists of them, and {name}={value!r} is none of these.",
+                "Set another value, or keep the model in memory.",
             )
         if name != "n_jobs":
             params[name] = given

@@ -244,6 +244,9 @@ def scores_of(
     precision = np.ascontiguousarray(1.0 / densities.variance)
     offset = offsets(densities, log_priors)
     _core.gauss_scores(rows, densities.mean, densities.basis, precision, offset, found, winner, threads)
+    if found is not None:
+        # A row so far off that its squares overflow is as unlikely in one class as in the other; no minus infinity.
+        np.maximum(found, -np.finfo(np.float64).max / 4, out=found)
     return found, winner
 
 

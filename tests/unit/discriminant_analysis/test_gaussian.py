@@ -80,6 +80,9 @@ def test_singular_classes_never_give_nan(kind: str, shrinkage: float, what: str)
     else:
         X[:] = 3.0
     model = GaussianClassifier(kind, shrinkage=shrinkage).fit(X, y)
+    far = np.vstack([X, 1e200 * X, np.full((1, X.shape[1]), -1e250)])
+    assert not np.isnan(model.predict_proba(far)).any()
+    assert not np.isnan(model.decision_function(far)).any()
     for answer in (model.predict_proba(X), model.predict_log_proba(X), model.decision_function(X), model.covariance_):
         assert not np.isnan(answer).any()
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
