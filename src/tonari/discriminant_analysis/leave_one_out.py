@@ -108,7 +108,8 @@ def without_row(
                     scores[c, at, k], sound = _own_class(own, spectra, eigen[k], amount, target, scaled, least)
                     settled[at] &= sound
     settled &= np.isfinite(scores).all(axis=(0, 2))
-    shares = np.log(np.maximum(whole.weight - (codes[:, None] == np.arange(count)) * weight[:, None], 1e-300))
+    shares = np.repeat(np.log(whole.weight)[None], len(rows), axis=0)
+    shares[np.arange(len(rows)), codes] = np.log(np.maximum(whole.weight[codes] - weight, 1e-300))
     shares -= np.log(np.maximum(whole.total - weight, 1e-300))[:, None]
     for c, priors in enumerate(given_priors):
         scores[c] += shares if priors is None else priors
