@@ -79,7 +79,7 @@ docs: $(STAMP)/engine $(STAMP)/docs ## build the documentation into docs/_site
 test: $(STAMP)/engine $(STAMP)/dev native ## native tests, then the Python tests and every example in the documents
 	$(PY) -m pytest --numprocesses $(WORKERS) --maxprocesses 8 $(ARGS)
 
-referee: $(STAMP)/engine $(STAMP)/dev ## scikit-learn's own tests of its neighbours, with our classes in their place
+referee: $(STAMP)/engine $(STAMP)/dev ## scikit-learn's own tests, with our classes in their place
 	$(PY) tests/referee/run_scikit_learn_tests.py $(ARGS)
 
 # The native tests need doctest, a header that no Python index carries.

@@ -167,6 +167,39 @@ def blobs_16(*, quick: bool = False) -> Workload:
     )  # fmt: skip
 
 
+def unequal_9(*, quick: bool = False) -> Workload:
+    """The shape of Statlog's shuttle data: seven classes, four rows in five of the first, a thousandth of the last."""
+    n = 3_000 if quick else 58_000
+    rng = np.random.default_rng(9)
+    shares = [0.79, 0.15, 0.05, 0.004, 0.003, 0.002, 0.001]
+    labels = np.concatenate([np.repeat(np.arange(7), 10 if quick else 12), rng.choice(7, n, p=shares)])[:n]
+    spread, centre = rng.uniform(0.5, 2, size=(7, 9)), 1.5 * rng.standard_normal((7, 9))
+    rows = rng.standard_normal((n, 9)) * spread[labels] + centre[labels]
+    return Workload("unequal_9", "seven normal classes of very unequal size and spread, float64", rows, labels=labels)
+
+
+def two_classes_50(*, quick: bool = False) -> Workload:
+    """Two classes from a logistic model with fifty columns."""
+    n = 1_000 if quick else 20_000
+    rng = np.random.default_rng(50)
+    rows, weights = rng.standard_normal((n, 50)), 0.5 * rng.standard_normal(50)
+    labels = (rows @ weights + rng.logistic(size=n) > 0).astype(np.int64)
+    return Workload(
+        "two_classes_50", "standard normal, labels drawn from a logistic model, float64", rows, labels=labels
+    )
+
+
+def digits(*, quick: bool = False) -> Workload:
+    """scikit-learn's handwritten digits, 1,797 x 64, as they are: 0..16."""
+    from sklearn.datasets import load_digits
+
+    rows, labels = load_digits(return_X_y=True)
+    step = 5 if quick else 1
+    return Workload(
+        "digits", "handwritten digits, 8 x 8 pixels 0..16 as float64", rows[::step].copy(), labels=labels[::step]
+    )
+
+
 SEARCH: dict[str, Callable[..., Workload | None]] = {
     "fashion_mnist": fashion_mnist,
     "normal_128": normal_128,

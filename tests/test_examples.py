@@ -20,6 +20,7 @@ SAYS = {
     "riding_mowers": r"slide, % wrong +33   33   33   33   33   17   17   50\s",
     "leave_one_out": r"themselves: 6/6 right(?s:.*)accuracy 4/6 = 66\.67%, error 33\.33%",
     "grid_search": r"240 candidates, 10 folds\nbest: k=11, manhattan, uniform; accuracy 0\.983\n.*accuracy 0\.821",
+    "gaussian_boundaries": r"equal covariances: a line(?s:.*)equal means: a hyperbola(?s:.*)three classes",
     "compare_iris": r"(?s)k-NN.*forest|forest.*k-NN",
 }
 
@@ -30,6 +31,12 @@ def test_script(script: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
     runpy.run_path(str(script), run_name="__main__")
     assert re.search(SAYS[script.stem], capsys.readouterr().out)
     assert not list(tmp_path.iterdir()), "an example leaves nothing behind"
+
+
+def test_gaussian_boundaries_are_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    script = runpy.run_path(str(EXAMPLES / "gaussian_boundaries.py"))
+    assert [ax.get_title() for ax in script["figure"]().axes] == list(script["CASES"])
 
 
 def test_riding_mowers(capsys: pytest.CaptureFixture[str]) -> None:

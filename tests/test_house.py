@@ -302,7 +302,13 @@ print(json.dumps({
     "threads": len(os.listdir(tasks)) if os.path.isdir(tasks) else threading.active_count(),
 }))
 """
-ESTIMATORS = ("tonari.neighbors", "tonari.metrics", "tonari.model_selection.search")
+ESTIMATORS = (
+    "tonari.neighbors",
+    "tonari.linear_model",
+    "tonari.discriminant_analysis",
+    "tonari.metrics",
+    "tonari.model_selection.search",
+)
 
 
 @cache

@@ -9,6 +9,8 @@ namespace nb = nanobind;
 void bind_bits(nb::module_&);
 void bind_config(nb::module_&);
 void bind_exact(nb::module_&);
+void bind_gauss(nb::module_&);
+void bind_linear(nb::module_&);
 void bind_score(nb::module_&);
 void bind_space_tree(nb::module_&);
 void bind_sparse(nb::module_&);
@@ -29,6 +31,8 @@ NB_MODULE(_core, m) {
   bind_bits(m);
   bind_config(m);
   bind_exact(m);
+  bind_gauss(m);
+  bind_linear(m);
   bind_score(m);
   bind_space_tree(m);
   bind_sparse(m);

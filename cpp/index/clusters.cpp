@@ -94,7 +94,7 @@ void Centres::distances(const uint8_t* bytes, const int32_t* squares, int64_t ve
   const int64_t wide = kernels().tile_rows;
   pack(bytes, vectors, work);
   work.products.resize(std::max<size_t>(work.products.size(), padded_ * wide));
-  kernels().products(work.panel.data(), dim_, codes_.data(), shift_.data(), padded_, work.products.data());
+  kernels().code_products(work.panel.data(), dim_, codes_.data(), shift_.data(), padded_, work.products.data());
   for (int64_t c = 0; c < count_; ++c) {
     const int32_t* product = work.products.data() + c * wide;
     int32_t* out = apart + c * stride;

@@ -13,7 +13,8 @@ namespace {
 constexpr double kUnit = 0x1p-53;
 constexpr double kTiny = 0x1p-1000;  // per stored number: what underflow may lose
 constexpr double kSafe = 1 + 0x1p-40;  // the arithmetic of the bounds themselves
-constexpr int64_t kLanes = 16;  constexpr int64_t kPollRows = 4096;
+constexpr int64_t kLanes = 16;
+constexpr int64_t kPollRows = 4096;
 
 // Squares summed as cpp/kernels/decide.inl sums them, given only those that are not zero, by ascending column.
 class Lanes {

@@ -5,7 +5,7 @@
 // sweep     a tile of queries against a run of panels, accumulators in registers over the whole of dim, four bytes a step;
 //           a pair survives where start[row] + sum row * query >= threshold[query]
 // closest   for every row of a panel the query with the greatest start[query] + sum row * query, the first of equals
-// products  start[query] + sum row * query of a panel with many queries
+// code_products  start[query] + sum row * query of a panel with many queries
 // pairs     products of chosen pairs (row, query) out of rows and queries that lie row by row
 // Cost      sweep: QUERIES * VECTORS steps per VECTORS loads and QUERIES broadcasts, 4 N multiply-adds a step
 
@@ -147,8 +147,8 @@ void closest(const uint8_t* panel, int64_t dim, const int8_t* queries, const int
 }
 
 template <int N, int VECTORS, int QUERIES>
-void products(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start, int64_t count,
-              int32_t* out) {
+void code_products(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start, int64_t count,
+                   int32_t* out) {
   for (int64_t first = 0; first < count; first += QUERIES) {
     Ints<N> sum[QUERIES][VECTORS];
     add_products<N, VECTORS, QUERIES>(panel, queries + first * dim, start + first, dim, sum);

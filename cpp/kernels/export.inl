@@ -3,6 +3,7 @@
 //   TONARI_TABLE     the table's name as a C++ identifier    TONARI_TABLE_NAME  the same for people
 //   TONARI_FLOATS    lanes of float32     TONARI_DOUBLES  lanes of float64
 //   TONARI_VECTORS   registers of rows in a panel            TONARI_QUERIES  queries in the full tile
+//   TONARI_PRODUCT_ROWS  rows of a tile of product()
 //   TONARI_COSTS     tile_cost, sweep_cost, sweep_end
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -44,6 +45,8 @@ TONARI_INLINE void prefetch([[maybe_unused]] const void* p) {
 #include "kernels/bits.inl"
 #include "kernels/codes.inl"
 #include "kernels/decide.inl"
+#include "kernels/exponential.inl"
+#include "kernels/product.inl"
 #include "kernels/project.inl"
 #include "kernels/space_tree.inl"
 #include "kernels/tile.inl"
@@ -78,7 +81,7 @@ extern const Kernels TONARI_TABLE = {
     TONARI_COSTS,
     TONARI_SWEEPS,
     closest<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
-    products<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
+    code_products<TONARI_FLOATS, TONARI_VECTORS, TONARI_QUERIES>,
     pairs<TONARI_FLOATS>,
     encode<float, TONARI_DOUBLES>,
     encode<double, TONARI_DOUBLES>,
@@ -88,6 +91,9 @@ extern const Kernels TONARI_TABLE = {
     TONARI_LEAVES(double),
     TONARI_BOXES(float),
     TONARI_BOXES(double),
-    merge<TONARI_DOUBLES>};
+    merge<TONARI_DOUBLES>,
+    product<TONARI_DOUBLES>,
+    exponential,
+    logistic};
 
 }  // namespace tonari

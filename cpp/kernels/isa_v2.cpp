@@ -8,5 +8,6 @@
 #define TONARI_DOUBLES 2
 #define TONARI_VECTORS 2
 #define TONARI_QUERIES 6  // 6 x 2 accumulators, 2 rows, 1 query: 15 of 16 registers
+#define TONARI_PRODUCT_ROWS 4  // 4 x 2 accumulators, 2 columns, 1 row, 1 product: 12 of 16 registers
 #define TONARI_COSTS 0.056, 0.036, 0.05
 #include "kernels/export.inl"

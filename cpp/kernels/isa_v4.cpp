@@ -8,5 +8,6 @@
 #define TONARI_DOUBLES 8
 #define TONARI_VECTORS 2
 #define TONARI_QUERIES 12  // 12 x 2 accumulators, 2 rows, 1 query: 27 of 32 registers
+#define TONARI_PRODUCT_ROWS 8  // 8 x 2 accumulators, 2 columns, 1 row, 1 product: 20 of 32 registers
 #define TONARI_COSTS 0.0107, 0.0131, 0.02
 #include "kernels/export.inl"

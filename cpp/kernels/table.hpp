@@ -70,8 +70,8 @@ using SweepKernel = int (*)(const uint8_t* panels, const int32_t* start, int64_t
 // [tile_rows], or out [query][tile_rows].
 using ClosestKernel = void (*)(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start,
                                int64_t count, int32_t* best, int32_t* which);
-using ProductsKernel = void (*)(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start,
-                                int64_t count, int32_t* out);
+using CodeProductsKernel = void (*)(const uint8_t* panel, int64_t dim, const int8_t* queries, const int32_t* start,
+                                    int64_t count, int32_t* out);
 // Bits of tile_queries[i] queries against a run of panels. panels [panel][words][tile_rows], counts [panel][tile_rows] (infinite
 // or NaN: never a hit), queries [words][size of the tile], slope and least [size of the tile]. Hits as of a sweep.
 using BitsKernel = int (*)(const int32_t* panels, const float* counts, int64_t words, int64_t panel_count,
@@ -115,6 +115,14 @@ using MergeKernel = int (*)(double* distances, int32_t* rows, int count, int wan
 constexpr int64_t tree_dim(int64_t dim) {
   return dim <= 6 ? dim : dim <= 8 ? 8 : dim <= 10 ? 10 : dim <= 12 ? 12 : dim <= 16 ? 16 : dim;
 }
+// c[i][j] += sum_r a[r][i] * b[r][j] in float64, by ascending r; cols a multiple of kProductStep (product.inl).
+inline constexpr int64_t kProductStep = 8;
+using ProductKernel = void (*)(const double* a, int64_t a_stride, const double* b, int64_t b_stride, int64_t depth,
+                               int64_t rows, int64_t cols, double* c, int64_t c_stride);
+
+// exp(-a) for a >= 0, and for margins m: 1 / (1 + exp(m)) and log(1 + exp(-m)) (exponential.inl).
+using ExponentialKernel = void (*)(const double* a, int64_t count, double* out);
+using LogisticKernel = void (*)(const double* margin, int64_t count, double* wrong, double* loss);
 
 struct Kernels {
   const char* name;
@@ -127,7 +135,7 @@ struct Kernels {
   double tile_cost, sweep_cost, sweep_end;
   SweepKernel sweep[kTileSizes];
   ClosestKernel closest;
-  ProductsKernel products;
+  CodeProductsKernel code_products;
   PairsKernel pairs;
   EncodeKernel<float> encode_f32;
   EncodeKernel<double> encode_f64;
@@ -138,6 +146,9 @@ struct Kernels {
   BoxKernel<float> boxes_f32[kReduced];
   BoxKernel<double> boxes_f64[kReduced];
   MergeKernel merge;
+  ProductKernel product;
+  ExponentialKernel exponential;
+  LogisticKernel logistic;
 };
 
 extern const Kernels kernels_generic;

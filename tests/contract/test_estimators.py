@@ -72,6 +72,26 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"weights": "gaussian"},
         {"weights": "gaussian", "bandwidth": 0.5},
     ],
+    "GaussianClassifier": [
+        {},
+        {"covariance": "shared", "shrinkage": 0.2},
+        {"covariance": "diagonal", "n_jobs": 2},
+        {"covariance": "isotropic", "shrinkage": 1.0},
+        {"shrinkage": 0.5},
+    ],
+    "QuadraticDiscriminantAnalysis": [{"reg_param": 0.1}, {"solver": "eigen", "shrinkage": 0.3}],
+    "LogisticRegression": [
+        {},
+        {"penalty": None},
+        {"C": 100.0, "class_weight": "balanced", "n_jobs": 2},
+        {"warm_start": True},
+    ],
+    "PerceptronClassifier": [{}, {"order": "random", "keep": "mean"}, {"keep": "last", "n_jobs": 2}],
+    # "lsqr" has no transform, which checks of a transformer cannot know.
+    "LinearDiscriminantAnalysis": [
+        {},
+        {"solver": "eigen", "shrinkage": 0.5},
+    ],
     # Shared work, shared work behind a step that learns, and what scikit-learn's class does when nothing is shared.
     "GridSearchCV": [
         {"estimator": KNeighborsClassifier(), "param_grid": {"n_neighbors": [1, 2]}, "cv": 2, "error_score": "raise"},

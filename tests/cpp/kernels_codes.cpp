@@ -106,7 +106,7 @@ TEST_CASE("closest is the first of the queries with the greatest value, products
     start[2] = start[0];
     table.closest(codes.packed.data(), dim, codes.query_bytes.data(), start.data(), codes.queries, best.data(),
                   which.data());
-    table.products(codes.packed.data(), dim, codes.query_bytes.data(), start.data(), codes.queries, all.data());
+    table.code_products(codes.packed.data(), dim, codes.query_bytes.data(), start.data(), codes.queries, all.data());
     int wrong = 0;
     for (int64_t r = 0; r < wide; ++r) {
       int64_t first = 0;

@@ -1,9 +1,9 @@
-"""Run scikit-learn's own tests of its neighbours with tonari's classes in the place of theirs.
+"""Run scikit-learn's own tests of its neighbours and discriminants with tonari's classes in the place of theirs.
 
     python tests/referee/run_scikit_learn_tests.py [arguments of pytest]
 
 The tests are those of the installed scikit-learn. Before they are imported, the names in `SUBSTITUTED` are replaced in
-`sklearn.neighbors`, so that everything imported afterwards (the tests, but also Isomap, DBSCAN's pipeline, the
+their modules, so that everything imported afterwards (the tests, but also Isomap, DBSCAN's pipeline, the
 imputers) meets ours. `deselected.txt` names the tests that do not apply, each with its reason; a line that matches no
 test is an error, so that the list can only shrink.
 """
@@ -20,21 +20,30 @@ from typing import Any
 
 import pytest
 import sklearn
+import sklearn.discriminant_analysis
 import sklearn.neighbors
 
+import tonari.discriminant_analysis
 import tonari.neighbors
 
 HERE = Path(__file__).parent
-SUBSTITUTED = (
-    "KNeighborsClassifier",
-    "KNeighborsRegressor",
-    "NearestNeighbors",
-    "RadiusNeighborsClassifier",
-    "RadiusNeighborsRegressor",
-)
+SUBSTITUTED = {
+    "neighbors": (
+        "KNeighborsClassifier",
+        "KNeighborsRegressor",
+        "NearestNeighbors",
+        "RadiusNeighborsClassifier",
+        "RadiusNeighborsRegressor",
+    ),
+    "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+}
 INI = str(HERE / "pytest.ini")
 OPTIONS = ("-c", INI, "-p", "no:cacheprovider", "-q", "--no-header", "--tb=no", "--disable-warnings")
-MODULES = ("sklearn.neighbors.tests.test_neighbors", "sklearn.neighbors.tests.test_neighbors_pipeline")
+MODULES = (
+    "sklearn.neighbors.tests.test_neighbors",
+    "sklearn.neighbors.tests.test_neighbors_pipeline",
+    "sklearn.tests.test_discriminant_analysis",
+)
 
 
 def read_deselected(path: Path) -> dict[str, str]:
@@ -94,13 +103,16 @@ class Referee:
 def main(arguments: list[str]) -> int:
     """Substitute, run, report; the exit code is pytest's, or 1 when the list of deselected tests is out of date."""
     os.environ.setdefault("SKLEARN_RUN_FLOAT32_TESTS", "1")
-    for name in SUBSTITUTED:
-        setattr(sklearn.neighbors, name, getattr(tonari.neighbors, name))
+    for package, names in SUBSTITUTED.items():
+        for name in names:
+            setattr(getattr(sklearn, package), name, getattr(getattr(tonari, package), name))
     referee = Referee(read_deselected(HERE / "deselected.txt"))
     code = int(pytest.main([*OPTIONS, *arguments, "--pyargs", *MODULES], plugins=[referee]))
-    for name in SUBSTITUTED:
-        if getattr(sys.modules[MODULES[0]].neighbors, name).__module__.partition(".")[0] != "tonari":
-            raise SystemExit(f"{name} was not substituted: nothing was tested")
+    tested = {"neighbors": sys.modules[MODULES[0]].neighbors, "discriminant_analysis": sys.modules[MODULES[2]]}
+    for package, names in SUBSTITUTED.items():
+        for name in names:
+            if getattr(tested[package], name).__module__.partition(".")[0] != "tonari":
+                raise SystemExit(f"{name} was not substituted: nothing was tested")
     print(f"\nscikit-learn {sklearn.__version__} on tonari {tonari.__version__}: ", end="")
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(referee.outcomes.items())), end=", ")
     print(f"{sum(referee.matched.values())} deselected")

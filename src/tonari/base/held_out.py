@@ -212,6 +212,37 @@ class HeldOut(Protocol):
         ...
 
 
+def why_refused(
+    learner: Any, candidates: Sequence[Candidate], fit_params: Mapping[str, Any], responses: Sequence[str], *,
+    takes: Sequence[str] = (), offers: Sequence[str] = RESPONSES,
+) -> str | None:  # fmt: skip
+    """What most learners refuse: strange parameters of `fit`, unknown parameters, responses that they do not have.
+
+    Parameters
+    ----------
+    learner : estimator
+    candidates : sequence of mapping
+    fit_params : mapping
+    responses : sequence of str
+    takes : sequence of str, default=()
+        Parameters of `fit`, besides X and y, that `held_out` takes.
+    offers : sequence of str
+        Responses that `held_out` gives.
+
+    Returns
+    -------
+    str or None
+    """
+    strange = sorted(set(fit_params) - set(takes))
+    if strange:
+        return f"fit parameters ({', '.join(strange)}) are given"
+    known = set(learner.get_params(deep=False))
+    unknown = sorted(set().union(*candidates) - known)
+    if unknown:
+        return f"{unknown} are no parameters of {type(learner).__name__}"
+    return next((f"{type(learner).__name__} has no {name}" for name in responses if name not in offers), None)
+
+
 def _rows(selection: ArrayLike, n_rows: int) -> NDArray[np.int64]:
     rows = np.asarray(selection)
     if rows.dtype == bool:

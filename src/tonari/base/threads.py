@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from numbers import Integral
 from typing import Any
 
 import joblib
 from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
 
 from tonari.base.errors import UsageError
 
@@ -43,6 +47,27 @@ def thread_count(n_jobs: Any) -> int:
         raise UsageError("n_jobs=0 has no meaning.", "Use None or -1 for all cores, or a number of at least 1.")
     jobs = int(n_jobs)
     return jobs if jobs > 0 else max(1, _allowed() + 1 + jobs)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """LAPACK under one BLAS thread while the ``with`` block runs: its bits then do not depend on the machine's cores.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Found once, which takes milliseconds; importing SciPy's linear algebra loads its library and NumPy's."""
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController()
 
 
 def _allowed() -> int:

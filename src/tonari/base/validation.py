@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from tonari.base.errors import DataError, ParameterTypeError, UsageError
 
@@ -147,6 +147,49 @@ def check_rows_and_labels(
         ensure_all_finite="allow-nan" if allow_nan else True,
     )
     return dense(X) if densify else X, y.toarray() if sparse.issparse(y) else y
+
+
+def check_weighted_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True, sparse_too: bool = False
+) -> tuple[Any, NDArray[Any], NDArray[np.int32], NDArray[np.float64] | None]:
+    """Validate a table with one column of labels, and weights of its rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse matrix
+    y : array-like of shape (n_samples,)
+    sample_weight : array-like or None
+        Finite, at least 0, not all 0.
+    reset : bool, default=True
+        Whether this is `fit`, or columns must be those seen there.
+    sparse_too : bool, default=False
+        Whether a sparse table is taken, and returned in CSR form.
+
+    Returns
+    -------
+    rows : ndarray of float32 or float64, or CSR matrix
+    classes : ndarray
+    codes : ndarray of int32
+    weights : ndarray of float64, or None
+    """
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        accept_sparse="csr" if sparse_too else False,
+        dtype=[np.float64, np.float32],
+        order="C",
+    )
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).any():
+            raise DataError("All sample weights are zero: no row counts.", "Give at least one row a positive weight.")
+    return X, classes, codes.astype(np.int32), weights
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[list[NDArray[Any]], NDArray[np.int32], bool]:

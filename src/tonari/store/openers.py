@@ -14,6 +14,11 @@ from tonari.store.writing import write_model
 
 # Each class has to_file_parts() -> (header, arrays) and from_file_parts(header, arrays), a class method.
 OPENERS: dict[str, str] = {
+    "discriminant_analysis.GaussianClassifier": "tonari.discriminant_analysis:GaussianClassifier",
+    "discriminant_analysis.LinearDiscriminantAnalysis": "tonari.discriminant_analysis:LinearDiscriminantAnalysis",
+    "discriminant_analysis.QuadraticDiscriminantAnalysis": "tonari.discriminant_analysis:QuadraticDiscriminantAnalysis",
+    "linear_model.LogisticRegression": "tonari.linear_model:LogisticRegression",
+    "linear_model.PerceptronClassifier": "tonari.linear_model:PerceptronClassifier",
     "model_selection.TunedModel": "tonari.model_selection:TunedModel",
     "neighbors.CondensedNearestNeighbor": "tonari.neighbors:CondensedNearestNeighbor",
     "neighbors.EditedNearestNeighbors": "tonari.neighbors:EditedNearestNeighbors",
