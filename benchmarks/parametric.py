@@ -178,7 +178,7 @@ WORK: dict[str, tuple[Callable[..., dict[str, Any]], Callable[..., workloads.Wor
     "quadratic_blobs_16": (quadratic, workloads.blobs_16),
     "leave_one_out_blobs_16": (leave_one_out, workloads.blobs_16),
     "logistic_two_classes_50": (logistic, workloads.two_classes_50),
-    "logistic_digits": (logistic, workloads.digits),
+    "logistic_digits": (logistic, workloads.labelled_digits),
     "perceptron_blobs_16": (perceptron, workloads.blobs_16),
 }
 

@@ -189,14 +189,12 @@ def two_classes_50(*, quick: bool = False) -> Workload:
     )
 
 
-def digits(*, quick: bool = False) -> Workload:
+def labelled_digits(*, quick: bool = False) -> Workload:
     """scikit-learn's handwritten digits, 1,797 x 64, as they are: 0..16."""
-    from sklearn.datasets import load_digits
-
     rows, labels = load_digits(return_X_y=True)
     step = 5 if quick else 1
     return Workload(
-        "digits", "handwritten digits, 8 x 8 pixels 0..16 as float64", rows[::step].copy(), labels=labels[::step]
+        "labelled_digits", "handwritten digits, 8 x 8 pixels 0..16 as float64", rows[::step].copy(), labels=labels[::step]
     )
 
 

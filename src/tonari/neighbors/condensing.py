@@ -255,7 +255,9 @@ class EditedNearestNeighbors(_Condenser):
         check_number("n_neighbors", self.n_neighbors, least=1, whole=True)
         check_choice("kind_sel", self.kind_sel, KINDS)
 
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = 1, return_distance: bool = True) -> Any:
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = 1, return_distance: bool = True, *, allowed: Any = None
+    ) -> Any:
         """Find the nearest kept rows of every query; one of them if not said otherwise.
 
         Parameters
@@ -263,12 +265,14 @@ class EditedNearestNeighbors(_Condenser):
         X : array-like of shape (n_queries, n_features), default=None
         n_neighbors : int, default=1
         return_distance : bool, default=True
+        allowed : array-like, default=None
+            Kept rows that may be neighbours: one boolean for each, or their numbers. None: all.
 
         Returns
         -------
         distances, neighbours : ndarray of shape (n_queries, n_neighbors)
         """
-        return super().kneighbors(X, n_neighbors, return_distance)
+        return super().kneighbors(X, n_neighbors, return_distance, allowed=allowed)
 
     def _kept(self, rows: NDArray[Any], codes: NDArray[np.int32], metric: Any) -> NDArray[np.int64]:
         threads = thread_count(self.n_jobs)
