@@ -194,7 +194,10 @@ def labelled_digits(*, quick: bool = False) -> Workload:
     rows, labels = load_digits(return_X_y=True)
     step = 5 if quick else 1
     return Workload(
-        "labelled_digits", "handwritten digits, 8 x 8 pixels 0..16 as float64", rows[::step].copy(), labels=labels[::step]
+        "labelled_digits",
+        "handwritten digits, 8 x 8 pixels 0..16 as float64",
+        rows[::step].copy(),
+        labels=labels[::step],
     )
 
 

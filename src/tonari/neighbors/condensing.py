@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from tonari.base.errors import ModelFileError, UsageError
 from tonari.base.threads import thread_count
-from tonari.base.validation import check_choice, check_number
+from tonari.base.validation import check_choice, check_number, dense
 from tonari.neighbors.classifier import KNeighborsClassifier
 from tonari.neighbors.search import build_index
 from tonari.neighbors.voting import Lists, Voting, vote
@@ -102,6 +102,7 @@ class _Condenser(KNeighborsClassifier):
             raise UsageError("Rows are dropped here, and precomputed distances have none.", "Give the table itself.")
         self._check_own()
         rows, y = self._check_table_and_labels(X, y, metric)
+        rows = dense(rows)
         self._fit_labels(y, None)
         if self.outputs_2d_:
             raise UsageError("Rows are kept for the sake of one column of labels; y has several.")
