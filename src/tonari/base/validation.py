@@ -153,9 +153,9 @@ def check_rows_and_labels(
     return dense(table) if densify else table, y.toarray() if sparse.issparse(y) else y
 
 
-# numpy asks for large pages from 4 MiB on. On virtual machines that hand free memory back to their host these are dear
-# when first touched (fit of neighbors_fashion_mnist.json: 0.56 s with them), and a copy that is read here and there gains
-# nothing by them.
+# numpy asks for large pages from 4 MiB on. Where a virtual machine hands free memory back to its host these are dear
+# when first touched: they took two thirds of fitting 60,000 x 784 rows. A copy that is read here and there has no use
+# for them.
 _LARGE_COPY = 2**22
 
 
