@@ -40,7 +40,7 @@ SIGNS = {
 
 
 class Copy(NamedTuple):
-    """How a query is changed before it is compared: the pixels it moves down and to the right, mirrored first or not."""
+    """How a query is changed before it is compared: mirrored or not, then moved by pixels down and to the right."""
 
     mirrored: bool
     down: int
@@ -118,7 +118,7 @@ def annotate(labels: Any, rows: Any) -> Any:
 
 
 def curve(images: Images, k: int, hows: list[Copy]) -> tuple[list[tuple[int, int]], Found]:
-    """(Training images, wrong answers) from a 32nd of the training set to all of it, and the neighbours in all of it."""
+    """(Training images, wrong answers) from a 32nd of the training set to all of it; the neighbours in all of it."""
     sizes = [n for n in (len(images.train) // 2**i for i in range(5, -1, -1)) if n >= k]
     points = []
     for size in sizes:
@@ -241,7 +241,7 @@ def main() -> None:
     parser.add_argument("--neighbours", type=int, default=3, metavar="K", help="default: 3")
     parser.add_argument("--shift", type=int, default=2, metavar="PIXELS", help="at most, either way; default: 2")
     parser.add_argument("--no-mirror", action="store_true", help="leave mirror images out")
-    parser.add_argument("--queries", type=int, default=500, metavar="QUERIES", help="images to label, at most; default: 500")
+    parser.add_argument("--queries", type=int, default=500, metavar="N", help="images to label, at most; default: 500")
     parser.add_argument("--save", type=Path, metavar="FILE", help="save curve and pictures: .png or .svg")
     arguments = parser.parse_args()
 
@@ -253,7 +253,7 @@ def main() -> None:
     k = arguments.neighbours
     if not 1 <= k <= len(images.train) or arguments.shift < 0 or arguments.queries < 1:
         most = len(images.train)
-        parser.error(f"K must lie in 1 to {most}, the training images; PIXELS must not be negative, QUERIES not below 1.")
+        parser.error(f"K must lie in 1 to {most}, the training images; PIXELS not be negative, N be at least 1.")
     n, shape = len(images.test), " x ".join(map(str, images.train.shape[1:]))
     print(f"{len(images.train)} training images of {shape}, {n} to label, k = {k}")
 

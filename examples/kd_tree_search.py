@@ -83,7 +83,7 @@ def search(tree: Box, X: Any, query: Any, *, backtrack: bool = True) -> tuple[fl
 
 
 def telling(tree: Box, X: Any, queries: Any) -> Any:
-    """The first query in the middle of the square that its own leaf misleads, with three leaves or more to look into."""
+    """The first query in the middle of the square that its leaf misleads, with at least three leaves to look into."""
     for query in queries[np.all(np.abs(queries - 0.5) < 0.25, axis=1)]:
         _, nearest, looked_into = search(tree, X, query)
         if search(tree, X, query, backtrack=False)[1] != nearest and len(looked_into) >= 3:

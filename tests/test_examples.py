@@ -173,7 +173,8 @@ def test_image_annotation_is_drawn(tmp_path: Path, monkeypatch: Any) -> None:
     pytest.importorskip("matplotlib")
     rng = np.random.default_rng(0)
     for part, n in (("train", 40), ("t10k", 8)):
-        for name, array in (("images-idx3", rng.integers(0, 256, (n, 28, 28))), ("labels-idx1", rng.integers(0, 10, n))):
+        pixels, labels = rng.integers(0, 256, (n, 28, 28)), rng.integers(0, 10, n)
+        for name, array in (("images-idx3", pixels), ("labels-idx1", labels)):
             head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, dtype=">i4").tobytes()
             with gzip.open(tmp_path / f"{part}-{name}-ubyte.gz", "wb") as file:
                 file.write(head + array.astype(np.uint8).tobytes())
