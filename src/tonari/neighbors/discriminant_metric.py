@@ -93,8 +93,8 @@ class DiscriminantMetric(LinearMap):
             within, between = _covariances(rows, codes)
             columns = len(within)
             share = max(float(self.shrinkage), LEAST_SHRINKAGE)
-            # Where nothing varies within classes, the columns' own variance, which is 1, is the measure.
-            level = float(np.trace(within)) / columns or 1.0
+            # Columns have variance 1; where next to nothing of it is within classes, W must not vanish.
+            level = max(float(np.trace(within)) / columns, LEAST_SHRINKAGE)
             within *= 1.0 - share
             within[np.diag_indices(columns)] += share * level
             kept = columns if self.n_components is None else int(self.n_components)

@@ -26,6 +26,7 @@ class LinearMap(Stored, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     components_: NDArray[np.float64]
     n_features_in_: int
+    n_components: int | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ Gives   A that (locally) maximises the sum over rows of  p_i = sum_{j of i's cla
 How     L-BFGS. The gradient is  2 (V - colsum(W) AX)' X  with  W_ij = p_ij ([same class] - p_i),  V = (W + W') AX
         Rows are sorted by class, so that "same class" is a range of columns; W exists only in tiles of a few of its rows
 Time    rows^2 * components per step
-Memory  the rows twice, a few numbers per row and component, and one tile of at most TILE numbers (32 MB) or one row of W
+Memory  the rows twice, a few numbers per row and component, and one tile of at most TILE numbers (16 MB) or one row of W
 """
 
 from __future__ import annotations

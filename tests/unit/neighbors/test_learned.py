@@ -196,7 +196,7 @@ def test_a_row_is_mapped_alike_in_any_batch(Learner: Any, steps: int) -> None:
     ids=lambda step: type(step).__name__,
 )
 def test_fitted_inside_the_fold(step: Any) -> None:
-    """Missions of shared work: the scores are those of refitting the whole pipeline in every fold."""
+    """The scores are those of refitting the whole pipeline in every fold."""
     X, y = load_wine(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), step, KNeighborsClassifier())
     name = type(step).__name__.lower()
