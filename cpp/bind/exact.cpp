@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include "bind/answers.hpp"
@@ -99,6 +100,27 @@ Within within(const ExactIndex& index, const Rows& queries, const In1<double>& r
   return give_lists(found);
 }
 
+// What the cascade has done so far: for those who measure it.
+nb::dict work(const ExactIndex& index) {
+  const CascadeWork done = std::visit(
+      []<class Index>(const Index& rows) {
+        if constexpr (std::is_same_v<Index, std::monostate>) {
+          return CascadeWork{};
+        } else {
+          return rows.work();
+        }
+      },
+      index.rows);
+  nb::dict found;
+  found["heads"] = done.heads;
+  found["width"] = done.width;
+  found["pairs"] = done.pairs;
+  found["swept"] = done.swept;
+  found["compared"] = done.compared;
+  found["judged"] = done.judged;
+  return found;
+}
+
 void map(const In2<double>& rows, const In1<double>& middle, const In2<double>& matrix, const Out2<double>& mapped,
          int threads) {
   require(middle.shape(0) == rows.shape(1) && matrix.shape(0) == rows.shape(1),
@@ -116,7 +138,8 @@ void bind_exact(nanobind::module_& m) {
   using namespace tonari;
   nb::class_<ExactIndex>(m, "ExactIndex", "Rows prepared for exhaustive search; immutable.")
       .def_prop_ro("rows", [](const ExactIndex& index) { return index.row_count; })
-      .def_prop_ro("dim", [](const ExactIndex& index) { return index.dim; });
+      .def_prop_ro("dim", [](const ExactIndex& index) { return index.dim; })
+      .def_prop_ro("work", &work, "Pairs asked for so far, and how many came to each level of the cascade.");
   m.def("exact_build", &build, "rows"_a.noconvert(), "metric"_a, "p"_a, "threads"_a,
         "Prepare rows (float32 or float64, C order, finite); they are borrowed and must not change.");
   m.def("exact_search", &search, "index"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),

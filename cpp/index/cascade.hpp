@@ -54,6 +54,13 @@ inline int32_t sweep_threshold(int32_t square, int32_t shift, float reach, doubl
   return least > kOpen ? static_cast<int32_t>(least) : kOpen;
 }
 
+// What a cascade has done so far: pairs of query and row that were asked for, and those that came to each level.
+struct CascadeWork {
+  bool heads = false;
+  int64_t width = 0;  // bytes swept per row
+  int64_t pairs = 0, swept = 0, compared = 0, judged = 0;
+};
+
 // Which levels to use; kAuto plans from a sample.
 enum class Effort { kAuto, kPlain, kFlat, kHeads };
 
@@ -101,6 +108,9 @@ class Cascade {
             int worker, StopFlag& stop, Workspace& work) const;
 
   int64_t groups() const { return static_cast<int64_t>(chunk_panels_.size()) - 1; }
+  CascadeWork work() const {
+    return {!flat_, sweep_dim_, pairs_.load(), swept_.load(), compared_.load(), judged_.load()};
+  }
   // Whether what was seen so far is worth going on with.
   bool pays() const { return pays_.load(std::memory_order_relaxed); }
 
@@ -155,6 +165,7 @@ class Cascade {
   double coding_ = 0, judging_ = 0, plain_ = 0;
   bool forced_ = false;
   mutable std::atomic<bool> pays_{true};
+  mutable std::atomic<int64_t> pairs_{0}, swept_{0}, compared_{0}, judged_{0};
   mutable std::atomic<int64_t> spent_{0}, worth_{0};  // microseconds, by these costs
 };
 

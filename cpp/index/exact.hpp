@@ -35,6 +35,8 @@ class ExactRows {
   ExactRows(MatrixView<const T> rows, const ExactParams& params, const RunParams& run);
 
   const MatrixView<const T>& rows() const { return rows_; }
+  // Of the cascade; a width of 0 where there is none.
+  CascadeWork work() const { return cascade_ == nullptr ? CascadeWork{} : cascade_->work(); }
 
   // distances, neighbours: queries x k. Throws std::invalid_argument when a query has fewer than k rows to choose from.
   // Groups: empty, or one number per row and per query; equal numbers exclude.

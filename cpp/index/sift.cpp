@@ -147,6 +147,10 @@ void Cascade<T>::sift(const Judge<T>& judge, const Asked& asked, int64_t begin, 
                        static_cast<double>(sifting.paired) * coding_ + static_cast<double>(sifting.judged) * judging_;
   const double most =
       plain_ * pairs + 8 * judging_ * static_cast<double>(std::max<int64_t>(judge.wanted, 0) * (end - begin));
+  pairs_ += static_cast<int64_t>(pairs);
+  swept_ += sifting.swept;
+  compared_ += sifting.paired;
+  judged_ += sifting.judged;
   // Microseconds, so that counters hold centuries.
   const int64_t spent_so_far = spent_.fetch_add(static_cast<int64_t>(spent / 1e3)) + static_cast<int64_t>(spent / 1e3);
   const int64_t plain_so_far = worth_.fetch_add(static_cast<int64_t>(most / 1e3)) + static_cast<int64_t>(most / 1e3);

@@ -42,6 +42,12 @@ class ExactIndex:
     @property
     def dim(self) -> int: ...
 
+    @property
+    def work(self) -> dict:
+        """
+        Pairs asked for so far, and how many came to each level of the cascade.
+        """
+
 def exact_build(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], metric: str, p: float, threads: int) -> ExactIndex:
     """
     Prepare rows (float32 or float64, C order, finite); they are borrowed and must not change.
