@@ -22,10 +22,10 @@ from tonari.model_selection import GridSearchCV
 from tonari.neighbors import (
     DiscriminantMetric,
     KNeighborsClassifier,
-    NeighborhoodComponentsAnalysis,
     NearestNeighbors,
+    NeighborhoodComponentsAnalysis,
+    neighborhood_components,
 )
-from tonari.neighbors import neighborhood_components
 from tonari.neighbors.neighborhood_components import Objective
 from tonari.store import open_model, save_model
 
