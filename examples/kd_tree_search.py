@@ -143,7 +143,7 @@ def main() -> None:
         name = "with backtracking" if backtrack else "without backtracking"
         print(f"{name}: {right:.1%} find what KDTree finds, {looked_at:.1f} rows looked at on average")
     if arguments.save:
-        figure().savefig(arguments.save, dpi=150)
+        figure().savefig(arguments.save, dpi=150, bbox_inches="tight")
         print(f"saved {arguments.save}")
 
 

@@ -101,7 +101,7 @@ Within within(const ExactIndex& index, const Rows& queries, const In1<double>& r
 }
 
 // What the cascade has done so far: for those who measure it.
-nb::dict work(const ExactIndex& index) {
+nb::typed<nb::dict, std::string, nb::object> work(const ExactIndex& index) {
   const CascadeWork done = std::visit(
       []<class Index>(const Index& rows) {
         if constexpr (std::is_same_v<Index, std::monostate>) {
@@ -111,7 +111,7 @@ nb::dict work(const ExactIndex& index) {
         }
       },
       index.rows);
-  nb::dict found;
+  nb::typed<nb::dict, std::string, nb::object> found;
   found["heads"] = done.heads;
   found["width"] = done.width;
   found["pairs"] = done.pairs;

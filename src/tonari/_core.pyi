@@ -43,7 +43,7 @@ class ExactIndex:
     def dim(self) -> int: ...
 
     @property
-    def work(self) -> dict:
+    def work(self) -> dict[str, object]:
         """
         Pairs asked for so far, and how many came to each level of the cascade.
         """

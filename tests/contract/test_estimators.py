@@ -47,6 +47,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "CondensedNearestNeighbor": [{}, {"rule": "fcnn"}, {"metric": "manhattan"}, {"metric": "nan_euclidean"}],
     "EditedNearestNeighbors": [{}, {"kind_sel": "mode", "n_neighbors": 5}, {"metric": "cosine"}],
+    "NeighborhoodComponentsAnalysis": [{}, {"n_components": 1, "init": "pca"}, {"init": "random", "max_iter": 3}],
+    "DiscriminantMetric": [{}, {"n_components": 1, "epsilon": 0.0}, {"shrinkage": 0.0}],
     "RadiusNeighborsClassifier": [
         {},
         {"radius": 100.0, "outlier_label": "most_frequent", "weights": "distance"},

@@ -21,10 +21,12 @@ OPENERS: dict[str, str] = {
     "linear_model.PerceptronClassifier": "tonari.linear_model:PerceptronClassifier",
     "model_selection.TunedModel": "tonari.model_selection:TunedModel",
     "neighbors.CondensedNearestNeighbor": "tonari.neighbors:CondensedNearestNeighbor",
+    "neighbors.DiscriminantMetric": "tonari.neighbors:DiscriminantMetric",
     "neighbors.EditedNearestNeighbors": "tonari.neighbors:EditedNearestNeighbors",
     "neighbors.KNeighborsClassifier": "tonari.neighbors:KNeighborsClassifier",
     "neighbors.KNeighborsRegressor": "tonari.neighbors:KNeighborsRegressor",
     "neighbors.NearestNeighbors": "tonari.neighbors:NearestNeighbors",
+    "neighbors.NeighborhoodComponentsAnalysis": "tonari.neighbors:NeighborhoodComponentsAnalysis",
     "neighbors.RadiusNeighborsClassifier": "tonari.neighbors:RadiusNeighborsClassifier",
     "neighbors.RadiusNeighborsRegressor": "tonari.neighbors:RadiusNeighborsRegressor",
 }
