@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = record.checked(record.parser(__doc__), arguments)
     loads = [workloads.SEARCH[name](quick=chosen.quick) for name in WORKLOADS]
     result = {load.name: count(load, chosen.threads) for load in loads if load is not None}
-    record.finish("neighbors_pass_rates", {**record.circumstances(chosen, ("numpy",)), "workloads": result}, chosen)
+    record.finish("pass_rates", {**record.circumstances(chosen, ("numpy",)), "workloads": result}, chosen)
     return 0
 
 
