@@ -37,7 +37,8 @@ struct Problem {
 TEST_CASE("Gaussian weights agree with the library's exp") {
   Problem p{{0, 2}, {0, 1}, {0.0, 0.0}, {0, 1}, {2}, {kGaussian}};
   double worst = 0;
-  for (double d = 0.001; d < 37; d *= 1.01) {
+  for (int step = 0; step < 1057; ++step) {
+    const double d = 0.001 * std::pow(1.01, step);  // up to 37
     p.distances = {0.0, d};
     std::vector<double> shares;
     p.winners({}, &shares, 1.0);
